@@ -1,0 +1,37 @@
+import type { Delivery, DstPolicy, MisfirePolicy, OverlapPolicy, Priority, RetryPolicy } from './words.ts'
+
+/** What a job gets when it does not say otherwise. */
+export const defaults = Object.freeze({
+  tenant: 'default',
+  pool: 'default',
+  timezone: 'UTC',
+  dst: Object.freeze({ gap: 'SHIFT', overlap: 'FIRST' }) as DstPolicy,
+  priority: 'NORMAL' as Priority,
+  retryPolicy: Object.freeze({
+    maxAttempts: 4,
+    backoff: 'EXPONENTIAL',
+    initialDelayMs: 1_000,
+    factor: 2,
+    maxDelayMs: 300_000,
+    jitter: 0.3,
+  }) as RetryPolicy,
+  timeoutSec: 300,
+  overlap: 'ALLOW' as OverlapPolicy,
+  misfire: 'FIRE_ONCE' as MisfirePolicy,
+  misfireAfterSec: 60,
+  maxCatchUp: 1_000,
+  delivery: 'AT_LEAST_ONCE' as Delivery,
+  retentionDays: 30,
+  unknownHandlerSec: 600,
+  cancelGraceSec: 10,
+})
+
+/** Limits that protect the installation from one caller. */
+export const limits = Object.freeze({
+  payloadBytes: 256 * 1024,
+  resultBytes: 256 * 1024,
+  progressBytes: 64 * 1024,
+  errorBytes: 16 * 1024,
+  labels: 16,
+  nameLength: 200,
+})

@@ -1,0 +1,56 @@
+/**
+ * Every error a request can end with, in one table: its stable code, the HTTP status it answers with, and what it
+ * means. Bugs are not here (they are assertions and crash), nor is passing trouble with PostgreSQL (it is retried),
+ * nor the outcome of an execution (that is a value in the ledger).
+ */
+export const errorTable = {
+  VALIDATION: { status: 422, title: 'The request is not valid' },
+  SCHEDULE_INVALID: { status: 422, title: 'The schedule cannot be understood' },
+  SCHEDULE_NEVER_FIRES: { status: 422, title: 'The schedule has no occurrence to come' },
+  TIMEZONE_UNKNOWN: { status: 422, title: 'The time zone is not in the tz database' },
+  TIME_OUT_OF_RANGE: { status: 422, title: 'The time is outside what can be scheduled' },
+  POOL_UNKNOWN: { status: 422, title: 'The pool does not exist' },
+  PAYLOAD_INVALID: { status: 422, title: 'The payload does not fit the handler' },
+  PAYLOAD_TOO_LARGE: { status: 413, title: 'The payload is larger than 256 KiB' },
+  RESULT_INVALID: { status: 422, title: 'The result is not JSON' },
+  RESULT_TOO_LARGE: { status: 413, title: 'The result is larger than 256 KiB' },
+  JOB_NOT_FOUND: { status: 404, title: 'There is no such job' },
+  EXECUTION_NOT_FOUND: { status: 404, title: 'There is no such execution' },
+  VERSION_MISMATCH: { status: 412, title: 'The job was changed meanwhile' },
+  STATE_CONFLICT: { status: 409, title: 'The current state does not allow this' },
+  OCCURRENCE_TOO_OLD: { status: 409, title: 'The occurrence is older than the history that is kept' },
+  OVERLAP_FORBIDDEN: { status: 409, title: 'The job is already running and does not allow overlap' },
+  FENCE_STALE: { status: 409, title: 'The lease has been given to another attempt' },
+  CONFIG_INVALID: { status: 500, title: 'The configuration is not valid' },
+  SCHEMA_TOO_NEW: { status: 500, title: 'The database belongs to a newer version of Carillon' },
+  EMBEDDED_UNAVAILABLE: { status: 500, title: 'The embedded PostgreSQL cannot be started' },
+} as const
+
+export type ErrorCode = keyof typeof errorTable
+
+export interface ErrorDetail {
+  /** JSON pointer to the offending part of the input, such as `/schedule`. */
+  pointer?: string
+  message: string
+  /** What to do about it. */
+  hint?: string
+}
+
+/** A request error: the caller asked for something that cannot be done, and this says what to do instead. */
+export class CarillonError extends Error {
+  override readonly name = 'CarillonError'
+  readonly code: ErrorCode
+  readonly errors: readonly ErrorDetail[]
+
+  constructor(code: ErrorCode, detail: string | ErrorDetail | ErrorDetail[], options?: { cause?: unknown }) {
+    const errors = typeof detail === 'string' ? [{ message: detail }] : Array.isArray(detail) ? detail : [detail]
+    const text = errors.map((e) => (e.hint ? `${e.message} (${e.hint})` : e.message)).join('; ')
+    super(text || errorTable[code].title, options)
+    this.code = code
+    this.errors = errors
+  }
+
+  get status(): number {
+    return errorTable[this.code].status
+  }
+}

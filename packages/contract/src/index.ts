@@ -1,0 +1,3 @@
+export * from './defaults.ts'
+export * from './errors.ts'
+export * from './words.ts'

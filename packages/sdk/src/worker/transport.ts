@@ -1,0 +1,133 @@
+/**
+ * How a worker speaks to a node. The same worker runs over HTTP (a remote node) and over direct calls (library mode);
+ * what must stay true on both ways:
+ *
+ * - A leased execution is the worker's until it reported an outcome that was answered, or lost it. Every report names
+ *   the fence of its lease; a report with an old fence is REFUSED and changes nothing.
+ * - A report repeated after a lost answer gets the first answer again, so a worker repeats until it is answered.
+ * - A report is also the heartbeat: it names everything the worker holds.
+ */
+export interface Transport {
+  /** Announces the worker. Repeatable; the same `workerId` replaces what was announced before. */
+  register(worker: WorkerAnnouncement): Promise<void>
+  /** Waits up to `waitMs` for executions of the worker's pools. An empty answer is normal. */
+  lease(request: LeaseRequest, signal: AbortSignal): Promise<LeaseAnswer>
+  report(report: WorkerReport): Promise<ReportAnswer>
+  /** The worker is leaving. What it still holds is handed back. */
+  deregister(workerId: string): Promise<void>
+  /** Calls `listener` as soon as an execution held by the worker should stop. Best effort; reports bring the same. */
+  onCancel(workerId: string, listener: (cancellation: Cancellation) => void): () => void
+}
+
+export interface WorkerAnnouncement {
+  workerId: string
+  name: string
+  pools: PoolAnnouncement[]
+}
+
+export interface PoolAnnouncement {
+  pool: string
+  handlers: string[]
+  slots: number
+}
+
+export interface LeaseRequest {
+  workerId: string
+  pool: string
+  /** Executions that can start at once. */
+  slots: number
+  /** Executions taken beyond that, to be held ready for the next free slot. */
+  prefetch: number
+  waitMs: number
+}
+
+export interface LeaseAnswer {
+  executions: LeasedExecution[]
+  /** The installation's clock, milliseconds since 1970, when the answer was made. */
+  serverTime: number
+}
+
+export interface LeasedExecution {
+  executionId: string
+  jobId: string
+  tenant: string
+  pool: string
+  handler: string
+  /** 1 for the first try. */
+  attempt: number
+  maxAttempts: number
+  fence: number
+  /** Milliseconds since 1970, as all times here. */
+  scheduledFor: number
+  dueAt: number
+  timeoutSec: number
+  /** End of all attempts, if the job has a deadline. */
+  deadlineAt: number | null
+  heartbeatTimeoutSec: number | null
+  cancelGraceSec: number
+  /** With AT_MOST_ONCE the worker announces the start and waits for the answer before the handler begins. */
+  announceStart: boolean
+  /** JSON text. */
+  payload: string
+  /** JSON text of the last progress of the previous attempt. */
+  lastProgress: string | null
+  labels: Record<string, string>
+  traceparent: string | null
+}
+
+export interface HeldExecution {
+  executionId: string
+  fence: number
+}
+
+export interface WorkerReport {
+  workerId: string
+  outcomes: ReportedOutcome[]
+  /** Executions taken beyond the free slots whose handler has begun meanwhile. */
+  began: HeldExecution[]
+  /** JSON text of the newest progress, per execution that called `heartbeat` since the last report. */
+  progress: (HeldExecution & { progress: string | null })[]
+  /** Everything the worker holds, when this report is also a heartbeat; null otherwise. */
+  held: HeldExecution[] | null
+}
+
+export type ReportedOutcome = HeldExecution & {
+  startedAt: number | null
+  finishedAt: number
+  log?: string[]
+} & (
+    | { outcome: 'SUCCEEDED'; result: string | null }
+    | { outcome: 'FAILED'; error: ReportedError; retryAfterMs?: number; neverAgain?: boolean; progress?: string | null }
+    | { outcome: 'TIMED_OUT'; error: ReportedError; progress?: string | null }
+    | { outcome: 'CANCELLED'; error?: ReportedError }
+    | { outcome: 'HANDED_BACK'; reason: HandBackReason }
+    /** The handler called `completeIn`: the result is already on the row, in the handler's own transaction. */
+    | { outcome: 'COMPLETED_IN_TRANSACTION' }
+  )
+
+export type HandBackReason = 'SHUTDOWN' | 'UNKNOWN_HANDLER' | 'NOT_STARTED'
+
+export interface ReportedError {
+  name: string
+  message: string
+  stack?: string
+}
+
+export type ReportVerdict =
+  /** Taken over, now or by an earlier copy of the same report. */
+  | 'ACCEPTED'
+  /** The fence is too old: the execution is another attempt's. Nothing was changed; the refusal is on record. */
+  | 'REFUSED'
+
+export interface ReportAnswer {
+  serverTime: number
+  /** In the order of `outcomes`. */
+  outcomes: ReportVerdict[]
+  /** In the order of `began`. A refused start must not happen. */
+  began: ReportVerdict[]
+  cancellations: Cancellation[]
+  /** Held according to the worker but not according to the installation: stop them, their outcome will be refused. */
+  lost: HeldExecution[]
+}
+
+export type Cancellation = HeldExecution & { reason: 'CANCELLED' | 'TIMED_OUT' | 'LEASE_LOST' }

@@ -1,3 +1,4 @@
 export * from './defaults.ts'
 export * from './errors.ts'
+export * from './job.ts'
 export * from './words.ts'

@@ -100,7 +100,7 @@ export type ReportedOutcome = HeldExecution & {
     | { outcome: 'FAILED'; error: ReportedError; retryAfterMs?: number; neverAgain?: boolean; progress?: string | null }
     | { outcome: 'TIMED_OUT'; error: ReportedError; progress?: string | null }
     | { outcome: 'CANCELLED'; error?: ReportedError }
-    | { outcome: 'HANDED_BACK'; reason: HandBackReason }
+    | { outcome: 'HANDED_BACK'; reason: HandBackReason; progress?: string | null }
     /** The handler called `completeIn`: the result is already on the row, in the handler's own transaction. */
     | { outcome: 'COMPLETED_IN_TRANSACTION' }
   )

@@ -1,0 +1,54 @@
+/**
+ * Time in a worker. Intervals are measured on a clock that never steps; the installation's time is estimated from the
+ * `serverTime` of its answers. An answer reaches us after it was stamped, so every sample is at or behind the truth:
+ * the largest one of the last seconds is the best, and the estimate never runs ahead of the server. That is what keeps
+ * a handler from starting before its `scheduledFor`.
+ */
+export interface Clock {
+  /** Milliseconds that only go forward. Where they count from does not matter. */
+  now(): number
+}
+
+/** The process's own clock. It starts at the wall clock's time and is deaf to later corrections of it. */
+export const systemClock: Clock = { now: () => performance.timeOrigin + performance.now() }
+
+const windowMs = 10_000
+
+export class ServerClock {
+  readonly #clock: Clock
+  #offsetMs = 0
+  #windowStart = Number.NEGATIVE_INFINITY
+  #best = Number.NEGATIVE_INFINITY
+  #previousBest = Number.NEGATIVE_INFINITY
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Takes the `serverTime` of an answer that has just arrived. */
+  observe(serverTime: number): void {
+    const now = this.#clock.now()
+    if (now - this.#windowStart >= windowMs) {
+      this.#previousBest = this.#best
+      this.#best = Number.NEGATIVE_INFINITY
+      this.#windowStart = now
+    }
+    this.#best = Math.max(this.#best, serverTime - now)
+    this.#offsetMs = Math.max(this.#best, this.#previousBest)
+  }
+
+  /** The installation's time in whole milliseconds since 1970. */
+  now(): number {
+    return this.at(this.#clock.now())
+  }
+
+  /** The installation's time at a moment of the local clock. */
+  at(localMs: number): number {
+    return Math.floor(localMs + this.#offsetMs)
+  }
+
+  /** The moment of the local clock at which the installation's time is `serverMs`. */
+  toLocal(serverMs: number): number {
+    return serverMs - this.#offsetMs
+  }
+}

@@ -1,0 +1,88 @@
+import { CarillonError, defaults, type ErrorDetail } from '@carillon/contract'
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { encodeJson } from './json.ts'
+import { checkName } from './names.ts'
+import { pointerTo } from './pointer.ts'
+
+/**
+ * The contract of a handler, shared by those who enqueue and those who run it.
+ *
+ * `Input` is what is enqueued, `Payload` what the handler sees after its schema; `Returned` is what the handler returns,
+ * `Result` what is kept. Where a schema transforms nothing the two of a pair are the same.
+ */
+export interface HandlerDefinition<Input = unknown, Payload = Input, Returned = unknown, Result = Returned> {
+  readonly name: string
+  readonly pool: string
+  readonly payload?: StandardSchemaV1<Input, Payload>
+  readonly result?: StandardSchemaV1<Returned, Result>
+}
+
+export interface HandlerOptions<Input, Payload, Returned, Result> {
+  name: string
+  /** The pool whose workers run it. */
+  pool?: string
+  /** Any Standard Schema (Zod, Valibot, ArkType, …). It sees the payload as it comes out of JSON. */
+  payload?: StandardSchemaV1<Input, Payload>
+  result?: StandardSchemaV1<Returned, Result>
+}
+
+/**
+ * Defines a handler: its name, its pool, and the shape of its payload and result.
+ *
+ * @example
+ * ```ts
+ * import { defineHandler } from '@carillon/sdk'
+ * import { z } from 'zod'
+ *
+ * export const sendEmail = defineHandler({
+ *   name: 'send_email',
+ *   pool: 'email-sender',
+ *   payload: z.object({ to: z.email(), subject: z.string() }),
+ * })
+ *
+ * // Without a schema the type can be given by hand; nothing checks it at run time.
+ * export const cleanUp = defineHandler<{ olderThanDays: number }>({ name: 'clean_up' })
+ * ```
+ */
+export function defineHandler<Input = unknown, Payload = Input, Returned = unknown, Result = Returned>(
+  options: HandlerOptions<Input, Payload, Returned, Result>,
+): HandlerDefinition<Input, Payload, Returned, Result> {
+  return Object.freeze({
+    name: checkName('handler', options.name),
+    pool: checkName('pool', options.pool ?? defaults.pool),
+    ...(options.payload && { payload: options.payload }),
+    ...(options.result && { result: options.result }),
+  })
+}
+
+/**
+ * JSON text of a payload that fits its handler; throws PAYLOAD_INVALID or PAYLOAD_TOO_LARGE otherwise. The schema is
+ * asked about the payload as it comes out of JSON, so what passes here passes in the worker.
+ *
+ * @example
+ * ```ts
+ * import { defineHandler, validatePayload } from '@carillon/sdk'
+ *
+ * const greet = defineHandler<{ name: string }>({ name: 'greet' })
+ * const text = await validatePayload(greet, { name: 'Ada' }) // '{"name":"Ada"}'
+ * ```
+ */
+export async function validatePayload<Input>(
+  definition: HandlerDefinition<Input, unknown, unknown, unknown>,
+  value: NoInfer<Input>,
+): Promise<string> {
+  const text = encodeJson(value, 'payload')
+  if (definition.payload !== undefined) {
+    const checked = await definition.payload['~standard'].validate(JSON.parse(text))
+    if (checked.issues) throw new CarillonError('PAYLOAD_INVALID', detailsOf(checked.issues, '/payload'))
+  }
+  return text
+}
+
+/** The issues of a schema in the words of our errors. */
+export function detailsOf(issues: readonly StandardSchemaV1.Issue[], root: string): ErrorDetail[] {
+  return issues.map((issue) => {
+    const path = (issue.path ?? []).map((part) => (typeof part === 'object' ? part.key : part))
+    return { pointer: root + pointerTo(path), message: issue.message }
+  })
+}

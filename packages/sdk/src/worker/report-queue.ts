@@ -1,0 +1,76 @@
+import type { Held } from './held.ts'
+
+/** A report stays small enough to be one request and one transaction. */
+const maxOutcomes = 2_000
+const maxTextLength = 4_000_000
+
+export interface ReportBatch {
+  outcomes: Held[]
+  began: Held[]
+}
+
+/** What the next reports will tell. */
+export class ReportQueue {
+  #outcomes: Held[] = []
+  #began: Held[] = []
+  readonly #progress = new Set<Held>()
+
+  get outcomes(): number {
+    return this.#outcomes.length
+  }
+
+  get began(): number {
+    return this.#began.length
+  }
+
+  get hasProgress(): boolean {
+    return this.#progress.size > 0
+  }
+
+  addOutcome(held: Held): void {
+    this.#outcomes.push(held)
+    this.#progress.delete(held)
+  }
+
+  addBegan(held: Held): void {
+    this.#began.push(held)
+  }
+
+  /** The newest wins: it is read from the execution when the report is made. */
+  addProgress(held: Held): void {
+    if (held.state === 'RUNNING') this.#progress.add(held)
+  }
+
+  take(): ReportBatch {
+    const outcomes = this.#outcomes.splice(0, this.#fitting())
+    for (const held of outcomes) held.sent = true
+    // One that ended meanwhile needs no start; its outcome tells it.
+    const began = this.#began.filter(({ state }) => state === 'PREFETCHED' || state === 'RUNNING')
+    this.#began = []
+    return { outcomes, began }
+  }
+
+  takeProgress(): Held[] {
+    const taken = [...this.#progress]
+    this.#progress.clear()
+    return taken
+  }
+
+  #fitting(): number {
+    let length = 0
+    const most = Math.min(this.#outcomes.length, maxOutcomes)
+    for (let count = 0; count < most; count++) {
+      length += textLengthOf(this.#outcomes[count]!)
+      if (length > maxTextLength) return Math.max(1, count)
+    }
+    return most
+  }
+}
+
+function textLengthOf({ outcome }: Held): number {
+  let length = 0
+  if (outcome !== null && 'result' in outcome) length += outcome.result?.length ?? 0
+  if (outcome !== null && 'progress' in outcome) length += outcome.progress?.length ?? 0
+  for (const line of outcome?.log ?? []) length += line.length
+  return length
+}

@@ -1,0 +1,207 @@
+/**
+ * Speaks for the worker: outcomes, starts, progress, heartbeats. What must stay true:
+ *
+ * - At most one report is under way. What comes meanwhile goes with the next, so under load the batches grow by
+ *   themselves and an idle worker reports at once.
+ * - A report that was not answered is sent again, with the same outcomes, until it is answered. No outcome is dropped.
+ * - Everything held is named in a heartbeat or is in the outcomes of that same report.
+ */
+import type { Clock, ServerClock } from '../clock.ts'
+import type { Logger } from '../logger.ts'
+import { Backoff } from './backoff.ts'
+import type { Held, HeldTable } from './held.ts'
+import { type ReportBatch, ReportQueue } from './report-queue.ts'
+import type { Cancellation, HeldExecution, ReportAnswer, Transport } from './transport.ts'
+
+const progressEveryMs = 1_000
+
+export interface ReporterOptions {
+  transport: Transport
+  workerId: string
+  clock: Clock
+  serverClock: ServerClock
+  table: HeldTable
+  logger: Logger
+  reportEveryMs: number
+  onCancellation(cancellation: Cancellation): void
+  onLost(lost: HeldExecution): void
+  onStartDecided(held: Held, accepted: boolean): void
+  /** A report was answered: what waited for reports to go through, or for their backlog to shrink, may go on. */
+  onAnswered(): void
+}
+
+export class Reporter {
+  readonly #options: ReporterOptions
+  readonly #queue = new ReportQueue()
+  readonly #backoff = new Backoff()
+  readonly #closing = new AbortController()
+  #busy = false
+  #failing = false
+  #heartbeatDue = false
+  #progressDue = false
+  #refused = 0
+  #roundTripMs = 0
+  #beat: NodeJS.Timeout | null = null
+  #progressTimer: NodeJS.Timeout | null = null
+  #idleWaiters: (() => void)[] = []
+
+  constructor(options: ReporterOptions) {
+    this.#options = options
+  }
+
+  /** The last report was not answered. */
+  get failing(): boolean {
+    return this.#failing
+  }
+
+  /** Outcomes the installation refused because their lease was another's. */
+  get refused(): number {
+    return this.#refused
+  }
+
+  /** What an answer takes at present. */
+  get roundTripMs(): number {
+    return this.#roundTripMs
+  }
+
+  /** Outcomes that wait for the next report. */
+  get backlog(): number {
+    return this.#queue.outcomes
+  }
+
+  start(): void {
+    this.#beat = setInterval(() => {
+      this.#heartbeatDue = true
+      this.#kick()
+    }, this.#options.reportEveryMs)
+  }
+
+  outcome(held: Held): void {
+    this.#queue.addOutcome(held)
+    this.#kick()
+  }
+
+  /** Tells that a handler has begun, or asks whether it may if its start has to be announced. */
+  began(held: Held): void {
+    this.#queue.addBegan(held)
+    this.#kick()
+  }
+
+  /** The newest progress of an execution is to be told: with the next report, or within a second. */
+  progress(held: Held): void {
+    this.#queue.addProgress(held)
+    if (this.#progressTimer === null) this.#sendProgress()
+  }
+
+  /** Resolves when every outcome was answered, or when the reporter was closed. */
+  flushed(): Promise<void> {
+    if (!this.#busy && this.#queue.outcomes === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#idleWaiters.push(resolve))
+  }
+
+  /** Stops for good; what was not answered by then is given up. */
+  close(): void {
+    this.#closing.abort()
+    if (this.#beat !== null) clearInterval(this.#beat)
+    if (this.#progressTimer !== null) clearTimeout(this.#progressTimer)
+    this.#resolveIdle()
+  }
+
+  #kick(): void {
+    if (this.#busy || this.#closing.signal.aborted) return
+    this.#busy = true
+    // A turn of the event loop: everything that ends in this turn goes into one report.
+    setImmediate(() => void this.#flush())
+  }
+
+  #sendProgress(): void {
+    this.#progressDue = true
+    this.#progressTimer = setTimeout(() => {
+      this.#progressTimer = null
+      if (this.#queue.hasProgress) this.#sendProgress()
+    }, progressEveryMs)
+    this.#kick()
+  }
+
+  async #flush(): Promise<void> {
+    const batch = this.#queue.take()
+    while (!this.#closing.signal.aborted) {
+      const answer = await this.#send(batch)
+      if (answer !== null) {
+        this.#answered(batch, answer)
+        break
+      }
+      await this.#backoff.wait(this.#closing.signal)
+    }
+    this.#busy = false
+    if (this.#queue.outcomes > 0 || this.#queue.began > 0 || this.#heartbeatDue || this.#progressDue) this.#kick()
+    else this.#resolveIdle()
+  }
+
+  /** Null if there was no answer. Whether it arrived is then unknown, so the same outcomes are sent again. */
+  async #send(batch: ReportBatch): Promise<ReportAnswer | null> {
+    const heartbeat = this.#heartbeatDue
+    const progress = this.#queue.takeProgress()
+    const sentAt = this.#options.clock.now()
+    this.#heartbeatDue = false
+    this.#progressDue = false
+    try {
+      const answer = await this.#options.transport.report({
+        workerId: this.#options.workerId,
+        outcomes: batch.outcomes.map((held) => held.outcome!),
+        began: batch.began.map((held) => held.key),
+        progress: progress.map((held) => ({ ...held.key, progress: held.progress })),
+        held: heartbeat ? this.#heldNow() : null,
+      })
+      this.#roundTripMs += (this.#options.clock.now() - sentAt - this.#roundTripMs) / 4
+      return answer
+    } catch (error) {
+      this.#heartbeatDue ||= heartbeat
+      for (const held of progress) this.#queue.addProgress(held)
+      if (!this.#failing) {
+        this.#options.logger.warn(
+          { error, outcomes: batch.outcomes.length },
+          'a report was not answered; it is repeated',
+        )
+      }
+      this.#failing = true
+      return null
+    }
+  }
+
+  #heldNow(): HeldExecution[] {
+    const named: HeldExecution[] = []
+    for (const held of this.#options.table.values()) if (!held.sent) named.push(held.key)
+    return named
+  }
+
+  #answered({ outcomes, began }: ReportBatch, answer: ReportAnswer): void {
+    const { serverClock, table, logger } = this.#options
+    serverClock.observe(answer.serverTime)
+    outcomes.forEach((held, at) => {
+      if (answer.outcomes[at] === 'REFUSED') {
+        this.#refused++
+        const { executionId, fence } = held.execution
+        logger.warn(
+          { executionId, fence, outcome: held.outcome!.outcome },
+          'an outcome was refused: its lease was lost',
+        )
+      }
+      table.remove(held)
+    })
+    began.forEach((held, at) => {
+      this.#options.onStartDecided(held, answer.began[at] !== 'REFUSED')
+    })
+    for (const cancellation of answer.cancellations) this.#options.onCancellation(cancellation)
+    for (const lost of answer.lost) this.#options.onLost(lost)
+    this.#backoff.reset()
+    this.#failing = false
+    this.#options.onAnswered()
+  }
+
+  #resolveIdle(): void {
+    const waiters = this.#idleWaiters
+    this.#idleWaiters = []
+    for (const resolve of waiters) resolve()
+  }
+}

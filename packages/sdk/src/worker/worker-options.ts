@@ -1,0 +1,37 @@
+import type { Clock } from '../clock.ts'
+import type { Logger } from '../logger.ts'
+import type { CompleteIn } from './held-context.ts'
+import type { RegisteredHandler } from './registered-handler.ts'
+import type { Transport } from './transport.ts'
+
+export interface WorkerOptions {
+  transport: Transport
+  handlers: RegisteredHandler[]
+  /** For people; host and process id unless given. */
+  name?: string
+  /** A random one unless given. Two live workers must not share it. */
+  workerId?: string
+  clock?: Clock
+  /** Executions held per pool beyond its slots. Unless given it follows the pool's speed. */
+  prefetch?: number
+  /** How long a lease request waits for work. */
+  leaseWaitMs?: number
+  reportEveryMs?: number
+  /** How long `stop` waits for running handlers before it aborts them. */
+  drainSec?: number
+  /** What `ctx.completeIn` calls. */
+  completeIn?: CompleteIn
+  /** For isolated handlers: a module that exports `completeIn`. */
+  completeInModule?: string
+  logger?: Logger
+}
+
+export interface WorkerStats {
+  prefetched: number
+  running: number
+  reporting: number
+  /** Handlers that go on although their attempt is over. */
+  runaways: number
+  /** Outcomes refused because the lease was lost, since the start. */
+  refused: number
+}

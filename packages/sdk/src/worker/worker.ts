@@ -1,0 +1,263 @@
+/**
+ * The worker: takes executions of its handlers' pools, runs them, and reports how they ended, over whatever transport.
+ * It is put together here and nowhere else; each part keeps its own invariant.
+ *
+ * Throughput of no-op handlers through one worker over an in-memory transport: see testing/throughput.ts.
+ */
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { CarillonError } from '@carillon/contract'
+import { ServerClock, systemClock } from '../clock.ts'
+import { consoleLogger, type Logger } from '../logger.ts'
+import { Backoff, within } from './backoff.ts'
+import { Ender } from './ender.ts'
+import type { PoolSlots } from './handler-slots.ts'
+import { Held, HeldTable } from './held.ts'
+import { Poller } from './poller.ts'
+import { arrangePools } from './pools.ts'
+import { Prefetch } from './prefetch.ts'
+import { Reporter } from './reporter.ts'
+import { Runner } from './runner.ts'
+import { Ticker } from './ticker.ts'
+import type { Cancellation, LeasedExecution, Transport } from './transport.ts'
+import type { WorkerOptions, WorkerStats } from './worker-options.ts'
+
+const maxBacklog = 10_000
+const flushMs = 10_000
+const partingMs = 2_000
+
+/**
+ * Runs handlers.
+ *
+ * @example
+ * ```ts
+ * import { defineHandler, implementHandler, type Transport, Worker } from '@carillon/sdk'
+ *
+ * const greet = defineHandler<{ name: string }>({ name: 'greet' })
+ *
+ * export async function work(transport: Transport): Promise<Worker> {
+ *   const worker = new Worker({
+ *     transport,
+ *     handlers: [implementHandler(greet, async (ctx) => `Hello ${ctx.payload.name}`)],
+ *   })
+ *   await worker.start()
+ *   process.once('SIGTERM', () => void worker.stop({ drainSec: 30 }))
+ *   return worker
+ * }
+ * ```
+ */
+export class Worker {
+  readonly workerId: string
+  readonly name: string
+  readonly #transport: Transport
+  readonly #logger: Logger
+  readonly #drainSec: number
+  readonly #pools: PoolSlots[]
+  readonly #pollers = new Map<string, Poller>()
+  readonly #table = new HeldTable()
+  readonly #ticker: Ticker
+  readonly #reporter: Reporter
+  readonly #ender: Ender
+  readonly #runner: Runner
+  readonly #stopping = new AbortController()
+  #unsubscribe: (() => void) | null = null
+  #started: Promise<void> | null = null
+  #stopped: Promise<void> | null = null
+  #registered = false
+
+  constructor(options: WorkerOptions) {
+    const { transport, clock = systemClock, logger = consoleLogger } = options
+    this.workerId = options.workerId ?? randomUUID()
+    this.name = options.name ?? `${hostname()}-${process.pid}`
+    this.#transport = transport
+    this.#logger = logger
+    this.#drainSec = options.drainSec ?? 30
+    this.#pools = arrangePools(options.handlers, { completeInModule: options.completeInModule, logger })
+
+    const serverClock = new ServerClock(clock)
+    const table = this.#table
+    this.#ticker = new Ticker(clock, (held, now) => this.#due(held, now))
+    this.#reporter = new Reporter({
+      transport,
+      workerId: this.workerId,
+      clock,
+      serverClock,
+      table,
+      logger,
+      reportEveryMs: options.reportEveryMs ?? 5_000,
+      onCancellation: (cancellation) => this.#cancel(cancellation),
+      onLost: (lost) => this.#cancel({ ...lost, reason: 'LEASE_LOST' }),
+      onStartDecided: (held, accepted) => this.#runner.startDecided(held, accepted),
+      onAnswered: () => this.#wakePollers(),
+    })
+    this.#ender = new Ender({
+      clock,
+      serverClock,
+      table,
+      ticker: this.#ticker,
+      logger,
+      completeIn: options.completeIn,
+      onOutcome: (held) => this.#reporter.outcome(held),
+      onProgress: (held) => this.#reporter.progress(held),
+      onFreed: (slots) => {
+        this.#runner.fill(slots)
+        this.#pollers.get(slots.pool.pool)?.wake()
+      },
+    })
+    this.#runner = new Runner({
+      clock,
+      serverClock,
+      table,
+      ticker: this.#ticker,
+      ender: this.#ender,
+      announce: (held) => this.#reporter.began(held),
+    })
+    for (const pool of this.#pools) {
+      const poller = new Poller({
+        transport,
+        workerId: this.workerId,
+        pool,
+        prefetch: new Prefetch(clock, pool, options.prefetch),
+        waitMs: options.leaseWaitMs ?? 20_000,
+        clock,
+        serverClock,
+        logger,
+        roundTripMs: () => this.#reporter.roundTripMs,
+        mayLease: () => !this.#reporter.failing && this.#reporter.backlog < maxBacklog,
+        onLeased: (executions, slots) => this.#leased(pool, executions, slots),
+        register: () => this.#register(),
+      })
+      this.#pollers.set(pool.pool, poller)
+    }
+  }
+
+  /**
+   * Announces the worker and begins to lease. Resolves once it is announced; a node that cannot be reached is tried
+   * again until `stop`, one that refuses makes it reject.
+   */
+  start(): Promise<void> {
+    this.#started ??= this.#start()
+    return this.#started
+  }
+
+  /**
+   * Stops leasing at once, hands back what has not begun, lets running handlers end, aborts those that have not after
+   * `drainSec`, hands back what does not stop, reports everything and leaves. Any call after the first gets the same.
+   */
+  stop(options: { drainSec?: number } = {}): Promise<void> {
+    this.#stopped ??= this.#stop(options.drainSec ?? this.#drainSec)
+    return this.#stopped
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  /** Resolves when nothing is held: no execution waits or runs here, and every outcome was answered. */
+  onIdle(): Promise<void> {
+    return this.#table.idle()
+  }
+
+  stats(): WorkerStats {
+    const { PREFETCHED, RUNNING, REPORTING } = this.#table.counts()
+    return {
+      prefetched: PREFETCHED,
+      running: RUNNING,
+      reporting: REPORTING,
+      runaways: this.#ender.runaways,
+      refused: this.#reporter.refused,
+    }
+  }
+
+  async #start(): Promise<void> {
+    const backoff = new Backoff()
+    const { signal } = this.#stopping
+    while (!signal.aborted && !this.#registered) {
+      try {
+        await this.#register()
+      } catch (error) {
+        if (error instanceof CarillonError) throw error
+        this.#logger.warn({ error }, 'the worker could not be announced; it is tried again')
+        await backoff.wait(signal)
+      }
+    }
+    if (signal.aborted) return
+    this.#unsubscribe = this.#transport.onCancel(this.workerId, (cancellation) => this.#cancel(cancellation))
+    this.#reporter.start()
+    for (const poller of this.#pollers.values()) poller.start()
+  }
+
+  async #register(): Promise<void> {
+    const pools = this.#pools.map((pool) => pool.announcement())
+    await this.#transport.register({ workerId: this.workerId, name: this.name, pools })
+    this.#registered = true
+  }
+
+  #leased(pool: PoolSlots, executions: LeasedExecution[], slots: number): void {
+    const stopping = this.#stopping.signal.aborted
+    for (const [at, execution] of executions.entries()) {
+      const before = this.#table.get(execution.executionId)
+      if (before !== undefined) {
+        if (before.execution.fence >= execution.fence) continue
+        this.#ender.abort(before, 'LEASE_LOST', 'The execution was leased again')
+      }
+      if (stopping) {
+        const held = new Held(execution, null, true)
+        this.#table.add(held)
+        this.#ender.handBack(held, 'NOT_STARTED')
+      } else this.#runner.admit(new Held(execution, pool.handlers.get(execution.handler) ?? null, at >= slots))
+    }
+  }
+
+  #due(held: Held, now: number): void {
+    if (now >= held.beganAt) {
+      held.beganAt = Number.POSITIVE_INFINITY
+      held.schedule()
+      this.#reporter.began(held)
+    }
+    this.#ender.due(held, now)
+  }
+
+  #cancel({ reason, ...key }: Cancellation): void {
+    const held = this.#table.find(key)
+    if (held === undefined) return
+    this.#ender.abort(held, reason, cancelMessages[reason])
+  }
+
+  #wakePollers(): void {
+    for (const poller of this.#pollers.values()) poller.wake()
+  }
+
+  async #stop(drainSec: number): Promise<void> {
+    this.#stopping.abort()
+    this.#runner.close()
+    const polling = Promise.all([...this.#pollers.values()].map((poller) => poller.stop()))
+    if (this.#started !== null) await within(partingMs, this.#started).catch(() => {})
+    for (const held of this.#table.values()) {
+      if (held.state === 'PREFETCHED') this.#ender.abort(held, 'SHUTDOWN', stopMessage)
+    }
+    await within(drainSec * 1_000, this.#ticker.empty())
+    for (const held of this.#ticker.watched()) this.#ender.abort(held, 'SHUTDOWN', stopMessage)
+    await this.#ticker.empty()
+    await within(partingMs, polling)
+    await within(flushMs, this.#reporter.flushed())
+    this.#reporter.close()
+    if (this.#table.size > 0) this.#logger.error({ outcomes: this.#table.size }, 'outcomes could not be reported')
+    await Promise.all(this.#pools.map((pool) => pool.close()))
+    this.#ticker.close()
+    this.#unsubscribe?.()
+    if (!this.#registered) return
+    const leaving = this.#transport.deregister(this.workerId)
+    await within(partingMs, leaving).catch((error: unknown) => {
+      this.#logger.warn({ error }, 'the worker could not sign off; the installation will miss it')
+    })
+  }
+}
+
+const stopMessage = 'The worker is stopping'
+
+const cancelMessages: Record<Cancellation['reason'], string> = {
+  CANCELLED: 'The execution was cancelled',
+  TIMED_OUT: 'The installation ended the attempt: it ran, or was silent, for too long',
+  LEASE_LOST: 'The lease is lost: the execution is no longer this attempt’s',
+}

@@ -1,0 +1,117 @@
+/** From what a worker said to what the ledger shall say. Pure: rules, time and chance come in. */
+import type { ReportedOutcome } from '@carillon/sdk'
+import type { NodeOutcome } from '../domain/node-outcome.ts'
+import { afterFailure, type FailedAttempt } from '../domain/retry.ts'
+import type { ExecutionRules } from '../store/executions/read-rules.ts'
+import type { AttemptEnd } from '../store/executions/report.ts'
+
+export type Ending = { executionId: string; fence: number; actor: string } & (
+  | { from: 'WORKER'; said: ReportedOutcome }
+  | { from: 'NODE'; said: NodeOutcome }
+)
+
+/** An execution without its handler waits this long before another worker gets it. */
+const unknownHandlerDelayMs = 1_000
+/** Lost so often before its handler had begun, an execution is taken to be the cause. */
+const maxFreeLosses = 3
+
+/** Whether the rules of the execution are needed: a success needs none. */
+export function needsRules(ending: Ending): boolean {
+  return ending.said.outcome !== 'SUCCEEDED' && ending.said.outcome !== 'CANCELLED'
+}
+
+export function decide(ending: Ending, rules: ExecutionRules | null, now: number, chance: number): AttemptEnd {
+  const base: AttemptEnd = {
+    executionId: ending.executionId,
+    fence: ending.fence,
+    outcome: ending.said.outcome,
+    next: null,
+    reason: null,
+    retryAt: null,
+    startedAt: ending.from === 'WORKER' ? ending.said.startedAt : null,
+    result: null,
+    error: null,
+    progress: null,
+    log: ending.from === 'WORKER' && ending.said.log?.length ? `${ending.said.log.join('\n')}\n` : null,
+    actor: ending.actor,
+  }
+  // Gone from the ledger, or never there: REPORT will refuse it.
+  if (needsRules(ending) && rules === null) return { ...base, next: 'DEAD', reason: 'UNKNOWN' }
+  if (ending.from === 'NODE') return decideNode(base, ending.said, rules!, now, chance)
+  const { said } = ending
+  switch (said.outcome) {
+    case 'SUCCEEDED':
+      return { ...base, result: said.result }
+    case 'CANCELLED':
+      return { ...base, reason: 'CANCELLED', error: said.error ?? null }
+    case 'FAILED':
+    case 'TIMED_OUT': {
+      const failed = { ...base, error: said.error, progress: said.progress ?? null }
+      const wishes = said.outcome === 'FAILED' ? said : {}
+      return fail(failed, { outcome: said.outcome, errorName: said.error.name, ...wishes }, rules!, now, chance)
+    }
+    case 'COMPLETED_IN_TRANSACTION': {
+      // If the row says that the transaction did not commit, this is what counts.
+      const error = {
+        name: 'TransactionNotCommitted',
+        message: 'completeIn was called but its transaction did not commit',
+      }
+      return fail({ ...base, error }, { outcome: 'FAILED', errorName: error.name }, rules!, now, chance)
+    }
+    case 'HANDED_BACK':
+      return handBack(base, said.reason, rules!, now)
+  }
+}
+
+function decideNode(
+  base: AttemptEnd,
+  said: NodeOutcome,
+  rules: ExecutionRules,
+  now: number,
+  chance: number,
+): AttemptEnd {
+  switch (said.outcome) {
+    case 'HANDED_BACK':
+      return { ...base, next: 'RETRY', reason: said.reason, retryAt: Math.ceil(now) }
+    case 'TIMED_OUT': {
+      const error = {
+        name: 'TimedOut',
+        message: 'the attempt did not end within its time, and its worker did not say so',
+      }
+      return fail({ ...base, error }, { outcome: 'TIMED_OUT', errorName: error.name }, rules, now, chance)
+    }
+    case 'WORKER_LOST': {
+      if (!said.began && rules.releases < maxFreeLosses) {
+        return { ...base, outcome: 'HANDED_BACK', next: 'RETRY', reason: 'WORKER_LOST', retryAt: Math.ceil(now) }
+      }
+      const error = { name: 'WorkerLost', message: 'the worker was not heard of any more' }
+      return fail({ ...base, error }, { outcome: 'WORKER_LOST', errorName: null }, rules, now, chance)
+    }
+  }
+}
+
+function handBack(base: AttemptEnd, reason: string, rules: ExecutionRules, now: number): AttemptEnd {
+  if (reason !== 'UNKNOWN_HANDLER') return { ...base, next: 'RETRY', reason, retryAt: Math.ceil(now) }
+  const since = rules.unknownHandlerSince ?? now
+  const error = { name: 'UnknownHandler', message: 'no worker of the pool that was asked has this handler' }
+  if (now - since >= rules.policy.unknownHandlerSec * 1_000) return { ...base, next: 'DEAD', reason, error }
+  return { ...base, next: 'RETRY', reason, retryAt: Math.ceil(now + unknownHandlerDelayMs) }
+}
+
+function fail(
+  base: AttemptEnd,
+  failed: Omit<FailedAttempt, 'attempt'>,
+  rules: ExecutionRules,
+  now: number,
+  chance: number,
+): AttemptEnd {
+  const verdict = afterFailure(
+    { ...failed, attempt: rules.attempt + 1 },
+    { retryPolicy: rules.policy.retryPolicy, delivery: rules.policy.delivery, deadlineAt: rules.deadlineAt },
+    now,
+    chance,
+  )
+  return verdict.next === 'RETRY'
+    ? { ...base, next: 'RETRY', retryAt: verdict.at }
+    : { ...base, next: 'DEAD', reason: verdict.reason }
+}

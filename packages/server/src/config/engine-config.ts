@@ -1,0 +1,97 @@
+/** The engine's settings: checked once, relations included, then frozen. */
+import { hostname } from 'node:os'
+import { CarillonError, defaults } from '@carillon/contract'
+
+export interface EngineConfig {
+  readonly nodeName: string
+  readonly databaseUrl: string
+  /** Connections of this node, besides one for its pulse. */
+  readonly maxConnections: number
+  /** Set at the creation of an installation; later nodes take what is there. */
+  readonly shardCount: number
+  readonly partitionHours: number
+  readonly retentionDays: number
+  /** How long a node may be silent before others take its shards. */
+  readonly leaseMs: number
+  readonly renewEveryMs: number
+  /** How long the main thread may be busy before the node gives up its shards. */
+  readonly lifeMs: number
+  readonly statementTimeoutMs: number
+  readonly pollMs: number
+  /** How far ahead of their time jobs are read. */
+  readonly windowMs: number
+  readonly heartbeatEveryMs: number
+  readonly workerLostMs: number
+  readonly sweepEveryMs: number
+}
+
+export type EngineSettings = Partial<EngineConfig>
+
+const numbers: Record<
+  Exclude<keyof EngineConfig, 'nodeName' | 'databaseUrl'>,
+  { value: number; min: number; max: number }
+> = {
+  maxConnections: { value: 10, min: 3, max: 1_000 },
+  shardCount: { value: 64, min: 1, max: 1_024 },
+  partitionHours: { value: 24, min: 1, max: 24 * 31 },
+  retentionDays: { value: defaults.retentionDays, min: 1, max: 3_650 },
+  leaseMs: { value: 2_000, min: 200, max: 60_000 },
+  renewEveryMs: { value: 500, min: 20, max: 30_000 },
+  lifeMs: { value: 5_000, min: 100, max: 600_000 },
+  statementTimeoutMs: { value: 1_800, min: 100, max: 60_000 },
+  pollMs: { value: 1_000, min: 10, max: 60_000 },
+  windowMs: { value: 5_000, min: 100, max: 600_000 },
+  heartbeatEveryMs: { value: 5_000, min: 50, max: 60_000 },
+  workerLostMs: { value: 30_000, min: 200, max: 3_600_000 },
+  sweepEveryMs: { value: 1_000, min: 20, max: 60_000 },
+}
+
+export function engineConfig(settings: EngineSettings): EngineConfig {
+  const known = new Set(['nodeName', 'databaseUrl', ...Object.keys(numbers)])
+  for (const key of Object.keys(settings)) {
+    if (!known.has(key)) throw invalid(key, `is not a setting`, `Known are ${[...known].join(', ')}`)
+  }
+  if (!settings.databaseUrl) {
+    throw invalid(
+      'databaseUrl',
+      'is missing',
+      'Give the URL of a PostgreSQL database, or ask for `embedded: { dataDir }`',
+    )
+  }
+  if (!URL.canParse(settings.databaseUrl))
+    throw invalid('databaseUrl', 'is not a URL', 'postgres://user:password@host:5432/database')
+  const config: Record<string, unknown> = {
+    nodeName: settings.nodeName ?? `${hostname()}-${process.pid}`,
+    databaseUrl: settings.databaseUrl,
+  }
+  for (const [key, { value, min, max }] of Object.entries(numbers)) {
+    const given = settings[key as keyof typeof numbers] ?? value
+    if (!Number.isInteger(given) || given < min || given > max) {
+      throw invalid(key, `${given} is not a whole number from ${min} to ${max}`)
+    }
+    config[key] = given
+  }
+  const result = config as unknown as EngineConfig
+  if (result.renewEveryMs > result.leaseMs / 2) {
+    throw invalid('renewEveryMs', 'must be at most half of leaseMs', 'One late renewal must not cost the lease')
+  }
+  if (result.statementTimeoutMs >= result.leaseMs) {
+    throw invalid(
+      'statementTimeoutMs',
+      'must be below leaseMs',
+      'A frozen leader must not hold its locks past its lease',
+    )
+  }
+  if (result.heartbeatEveryMs > result.workerLostMs / 2) {
+    throw invalid(
+      'heartbeatEveryMs',
+      'must be at most half of workerLostMs',
+      'One late heartbeat must not lose a worker',
+    )
+  }
+  return Object.freeze(result)
+}
+
+function invalid(key: string, message: string, hint?: string): CarillonError {
+  return new CarillonError('CONFIG_INVALID', { pointer: `/${key}`, message: `${key} ${message}`, hint })
+}

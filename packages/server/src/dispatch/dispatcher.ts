@@ -1,0 +1,41 @@
+/** The dispatchers of all pools that workers of this node serve. */
+import type { Service } from '../lib/service.ts'
+import type { Signals } from '../signals/port.ts'
+import type { Lease } from '../store/executions/lease.ts'
+import { type LeaseWish, PoolDispatcher, type PoolDispatcherOptions } from './pool-dispatcher.ts'
+
+export class Dispatcher implements Service {
+  readonly #options: Omit<PoolDispatcherOptions, 'pool'>
+  readonly #signals: Signals
+  readonly #pools = new Map<string, PoolDispatcher>()
+  #unsubscribe = () => {}
+  #stopped = false
+
+  constructor(options: Omit<PoolDispatcherOptions, 'pool'> & { signals: Signals }) {
+    this.#options = options
+    this.#signals = options.signals
+  }
+
+  async start(): Promise<void> {
+    this.#unsubscribe = this.#signals.subscribe((signal) => {
+      if (signal.kind === 'READY') this.#pools.get(signal.pool)?.hint(signal.lane, signal.tag)
+    })
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#unsubscribe()
+    await Promise.all([...this.#pools.values()].map((pool) => pool.stop()))
+  }
+
+  async lease(pool: string, wish: LeaseWish, signal: AbortSignal): Promise<Lease[]> {
+    if (this.#stopped) return []
+    let dispatcher = this.#pools.get(pool)
+    if (!dispatcher) {
+      dispatcher = new PoolDispatcher({ ...this.#options, pool })
+      this.#pools.set(pool, dispatcher)
+      await dispatcher.start()
+    }
+    return dispatcher.lease(wish, signal)
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * Gives a pool's ready executions to the workers that wait for them. One call of LEASE serves all workers waiting at this
+ * node; free slots are filled before anything is taken ahead.
+ *
+ * What must stay true: every row leased goes to the request it was leased for, or is handed back. A hint only makes it
+ * look sooner; without any it looks once a second.
+ */
+import { priorities } from '@carillon/contract'
+import type { Clock } from '../lib/clock.ts'
+import { Loop } from '../lib/loop.ts'
+import type { Service } from '../lib/service.ts'
+import type { Logger } from '../observability/logger.ts'
+import { LaneTurns, laneTurn } from '../queue/lane-turns.ts'
+import { ReadyPosition } from '../queue/ready-position.ts'
+import type { Database } from '../store/database.ts'
+import { type Lease, lease, type Slot } from '../store/executions/lease.ts'
+
+export interface LeaseWish {
+  workerId: string
+  slots: number
+  prefetch: number
+  waitMs: number
+}
+
+interface Waiting extends LeaseWish {
+  /** Gives the leases to the worker. False: it is gone. */
+  deliver: (leases: Lease[]) => boolean
+}
+
+export interface PoolDispatcherOptions {
+  pool: string
+  database: Database
+  clock: Clock
+  pollMs: number
+  logger: Logger
+  onLeased: (pool: string, lane: number, tag: number) => void
+  /** Leases whose worker went away in the meantime. */
+  onUndelivered: (leases: Lease[]) => void
+}
+
+/** One LEASE takes at most so many: it stays short, and the next one follows at once. */
+const maxPerCall = 1_000
+
+export class PoolDispatcher implements Service {
+  readonly #options: PoolDispatcherOptions
+  readonly #loop: Loop
+  readonly #positions = priorities.map(() => new ReadyPosition())
+  readonly #turns = new LaneTurns()
+  readonly #waiting = new Set<Waiting>()
+
+  constructor(options: PoolDispatcherOptions) {
+    this.#options = options
+    this.#loop = new Loop({
+      name: `dispatch of ${options.pool}`,
+      everyMs: options.pollMs,
+      logger: options.logger,
+      runOnce: () => this.runOnce(),
+    })
+  }
+
+  start(): Promise<void> {
+    return this.#loop.start()
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop()
+    for (const wish of this.#waiting) wish.deliver([])
+  }
+
+  /** Work became ready; `tag` is the smallest of it. */
+  hint(lane: number, tag: number): void {
+    this.#positions[lane]?.lower(tag)
+    if (this.#waiting.size > 0) this.#loop.wake()
+  }
+
+  /** Resolves with at least one lease, or with none after `waitMs` or when the signal is aborted. */
+  lease(wish: LeaseWish, signal: AbortSignal): Promise<Lease[]> {
+    return new Promise((resolve) => {
+      const settle = (leases: Lease[]): boolean => {
+        if (!this.#waiting.delete(waiting)) return false
+        clearTimeout(timer)
+        signal.removeEventListener('abort', onAbort)
+        resolve(leases)
+        return true
+      }
+      const waiting: Waiting = { ...wish, deliver: settle }
+      const onAbort = () => settle([])
+      const timer = setTimeout(onAbort, wish.waitMs)
+      signal.addEventListener('abort', onAbort)
+      this.#waiting.add(waiting)
+      if (signal.aborted) settle([])
+      else this.#loop.wake()
+    })
+  }
+
+  async runOnce(): Promise<void> {
+    while (this.#waiting.size > 0) {
+      const { slots, wishes } = this.#freeSlots()
+      if (slots.length === 0) return
+      const now = this.#options.clock.now()
+      const reading = { from: this.#positions.map((p) => p.from(now)), since: this.#turns.since, turn: laneTurn }
+      const leases = await lease(this.#options.database, this.#options.pool, reading, slots)
+      this.#note(leases)
+      this.#hand(leases, wishes)
+      if (leases.length < slots.length) return
+    }
+  }
+
+  #freeSlots(): { slots: Slot[]; wishes: Map<string, Waiting> } {
+    const slots: Slot[] = []
+    const wishes = new Map<string, Waiting>()
+    for (const wish of this.#waiting) {
+      if (wishes.has(wish.workerId) || slots.length >= maxPerCall) continue
+      wishes.set(wish.workerId, wish)
+      const free = Math.min(wish.slots, maxPerCall - slots.length)
+      for (let i = 0; i < free; i++) slots.push({ workerId: wish.workerId, prefetched: false })
+    }
+    for (const wish of wishes.values()) {
+      const ahead = Math.min(wish.prefetch, maxPerCall - slots.length)
+      for (let i = 0; i < ahead; i++) slots.push({ workerId: wish.workerId, prefetched: true })
+    }
+    return { slots, wishes }
+  }
+
+  #note(leases: Lease[]): void {
+    const now = this.#options.clock.now()
+    const reached = new Map<number, number>()
+    for (const { lane, tag } of leases) reached.set(lane, Math.max(reached.get(lane) ?? 0, tag))
+    for (const [lane, tag] of reached) {
+      this.#positions[lane]!.reached(tag, now)
+      this.#options.onLeased(this.#options.pool, lane, tag)
+    }
+    this.#turns.leased(leases.map((l) => l.lane))
+  }
+
+  #hand(leases: Lease[], wishes: Map<string, Waiting>): void {
+    const byWorker = new Map<string, Lease[]>()
+    for (const row of leases) {
+      const rows = byWorker.get(row.workerId)
+      if (rows) rows.push(row)
+      else byWorker.set(row.workerId, [row])
+    }
+    for (const [workerId, rows] of byWorker) {
+      if (!wishes.get(workerId)!.deliver(rows)) this.#options.onUndelivered(rows)
+    }
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * Fair sharing by tags (self-clocked fair queueing). A flow is a tenant in a pool and lane. Each execution gets
+ * tag = max(V, F) + cost / weight, where V is the largest tag leased in the lane and F the flow's last tag; LEASE takes
+ * the smallest tags. So a tenant with a million waiting and one with a single execution take turns, an idle tenant
+ * saves nothing up, and LEASE stays a scan of an index.
+ */
+export interface Flow {
+  pool: string
+  lane: number
+  tenant: string
+}
+
+/** What one execution costs at weight 1; room below it for weights up to 65,536. */
+export const unitCost = 65_536
+
+export function flowKey(flow: Flow): string {
+  return `${flow.pool}\u0000${flow.lane}\u0000${flow.tenant}`
+}
+
+/** One reservation per flow, sorted as the database locks them. */
+export interface TagRequest extends Flow {
+  count: number
+}
+
+export function groupByFlow(items: readonly Flow[]): TagRequest[] {
+  const byKey = new Map<string, TagRequest>()
+  for (const item of items) {
+    const key = flowKey(item)
+    const request = byKey.get(key)
+    if (request) request.count++
+    else byKey.set(key, { pool: item.pool, lane: item.lane, tenant: item.tenant, count: 1 })
+  }
+  return [...byKey.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, request]) => request)
+}
+
+/** Spreads the reserved ranges over the items, first come, first tag. `lastTags` is in the order of `groupByFlow`. */
+export function tagsFor(
+  items: readonly Flow[],
+  requests: readonly TagRequest[],
+  lastTags: readonly number[],
+): number[] {
+  const next = new Map<string, number>()
+  requests.forEach((request, i) => {
+    next.set(flowKey(request), lastTags[i]! - (request.count - 1) * unitCost)
+  })
+  return items.map((item) => {
+    const key = flowKey(item)
+    const tag = next.get(key)!
+    next.set(key, tag + unitCost)
+    return tag
+  })
+}
+
+/**
+ * Takes up to `max` items in turns over tenants, at most half of them from one tenant while others have work.
+ * `queues` is changed: what was taken is gone from it.
+ */
+export function takeInTurns<T>(queues: Map<string, T[]>, max: number): T[] {
+  const taken: T[] = []
+  while (taken.length < max && queues.size > 0) {
+    const share = Math.max(1, Math.ceil((max - taken.length) / Math.max(2, queues.size)))
+    const alone = queues.size === 1
+    for (const [tenant, queue] of [...queues]) {
+      const want = Math.min(alone ? max - taken.length : share, max - taken.length)
+      taken.push(...queue.splice(0, want))
+      if (queue.length === 0) queues.delete(tenant)
+      if (taken.length >= max) break
+    }
+  }
+  return taken
+}

@@ -1,0 +1,55 @@
+/**
+ * Ids. The id of an execution is computed from its job and its nominal time, so the same occurrence can never become
+ * two rows, whoever dispatches it and however often: the primary key is the idempotency key. It is a UUID of version 8:
+ * 48 bits of nominal time in milliseconds (so ids sort by time and the ledger is partitioned by id), then a hash.
+ */
+import { hash, randomBytes } from 'node:crypto'
+
+/** The execution id of the occurrence of `jobId` at `nominal` (milliseconds since 1970). */
+export function occurrenceId(jobId: string, nominal: number): string {
+  return compose(nominal, hash('sha256', `${jobId}:${nominal}`, 'hex'))
+}
+
+/** An id for a submission or a trigger: as unique as its random part, ordered like all others. */
+export function submissionId(at: number): string {
+  return compose(at, randomHex())
+}
+
+/** An id for a job, a node or a worker; ordered by creation. */
+export const newId = submissionId
+
+/** The instant in an id. */
+export function timeOf(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
+}
+
+/** The smallest execution id of an instant; `carillon.first_id` in SQL is the same. */
+export function firstIdAt(at: number): string {
+  const time = at.toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`
+}
+
+/** The last two bytes of an id are random or a hash; `carillon.shard_of` in SQL is the same. */
+export function shardOf(id: string, shardCount: number): number {
+  return Number.parseInt(id.slice(-4), 16) % shardCount
+}
+
+const variants = '89ab'
+
+function compose(at: number, hex: string): string {
+  const time = at.toString(16).padStart(12, '0')
+  const variant = variants[Number.parseInt(hex[3]!, 16) & 3]!
+  return `${time.slice(0, 8)}-${time.slice(8)}-8${hex.slice(0, 3)}-${variant}${hex.slice(4, 7)}-${hex.slice(7, 19)}`
+}
+
+// Random bytes are drawn 4 KiB at a time: one call to the generator for 256 ids.
+let pool = randomBytes(0)
+let used = 0
+function randomHex(): string {
+  if (used + 16 > pool.length) {
+    pool = randomBytes(4096)
+    used = 0
+  }
+  used += 16
+  return pool.toString('hex', used - 16, used)
+}

@@ -1,0 +1,46 @@
+/**
+ * Jitter spreads jobs with one schedule over time. The offset is a function of the job id alone: the same on every
+ * node and after every restart, so an occurrence keeps its identity (its nominal time) and its due time.
+ */
+import { hash } from 'node:crypto'
+import { CarillonError } from '@carillon/contract'
+import type { Schedule } from './schedule.ts'
+
+/** Whole milliseconds, uniform over [0, jitterSec × 1000). [m] 0.7 µs. */
+export function jitterOffsetMs(jobId: string, jitterSec: number): number {
+  if (jitterSec <= 0) return 0
+  const bits = Number.parseInt(hash('sha256', jobId, 'hex').slice(0, 12), 16)
+  return Math.floor((bits / 2 ** 48) * jitterSec * 1_000)
+}
+
+/** A schedule's shortest distance is looked for among this many occurrences: more than a day of a 15-minute cron. */
+const occurrencesLookedAt = 100
+
+/** Jitter must be smaller than the period: the shortest distance between the occurrences that come after `after`. */
+export function checkJitter(schedule: Schedule, jitterSec: number, after = 0): void {
+  if (!Number.isFinite(jitterSec) || jitterSec < 0) {
+    throw invalid(`${jitterSec} is not a number of seconds`, 'Give 0 (none) or the seconds to spread over')
+  }
+  const periodMs = shortestDistanceMs(schedule, after)
+  if (jitterSec * 1_000 >= periodMs) {
+    throw invalid(
+      `a jitter of ${jitterSec} s is not smaller than the shortest distance between two occurrences, ${periodMs / 1_000} s`,
+      `Use less than ${periodMs / 1_000}, or a longer period`,
+    )
+  }
+}
+
+function shortestDistanceMs(schedule: Schedule, after: number): number {
+  let shortest = Infinity
+  let previous = schedule.next(after)
+  for (let i = 1; i < occurrencesLookedAt && previous !== null; i++) {
+    const next = schedule.next(previous)
+    if (next !== null) shortest = Math.min(shortest, next - previous)
+    previous = next
+  }
+  return shortest
+}
+
+function invalid(message: string, hint: string): CarillonError {
+  return new CarillonError('VALIDATION', { pointer: '/jitterSec', message, hint })
+}

@@ -1,0 +1,5 @@
+/** How a node itself ends an attempt whose worker does not report: told apart from what a worker says. */
+export type NodeOutcome =
+  | { outcome: 'WORKER_LOST'; began: boolean }
+  | { outcome: 'TIMED_OUT' }
+  | { outcome: 'HANDED_BACK'; reason: 'NOT_NAMED' | 'UNDELIVERED' }

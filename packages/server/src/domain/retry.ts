@@ -1,0 +1,57 @@
+/** What happens after an attempt that did not succeed. Pure: chance comes in as a number between 0 and 1. */
+import type { Delivery, RetryPolicy } from '@carillon/contract'
+import type { FailureState } from './execution-state.ts'
+
+export interface FailedAttempt {
+  outcome: FailureState
+  /** Number of this attempt; the first is 1. */
+  attempt: number
+  errorName: string | null
+  /** The handler asked to wait this long. */
+  retryAfterMs?: number
+  /** The handler said that trying again is of no use. */
+  neverAgain?: boolean
+}
+
+export interface FailureRules {
+  retryPolicy: RetryPolicy
+  delivery: Delivery
+  /** End of all attempts, milliseconds since 1970. */
+  deadlineAt: number | null
+}
+
+export type Verdict =
+  | { next: 'RETRY'; at: number }
+  | { next: 'DEAD'; reason: 'ATTEMPTS_USED_UP' | 'NOT_RETRYABLE' | 'OUTCOME_UNKNOWN' | 'DEADLINE' }
+
+export function afterFailure(failed: FailedAttempt, rules: FailureRules, now: number, chance: number): Verdict {
+  const { retryPolicy } = rules
+  if (rules.delivery === 'AT_MOST_ONCE') {
+    return { next: 'DEAD', reason: failed.outcome === 'FAILED' ? 'NOT_RETRYABLE' : 'OUTCOME_UNKNOWN' }
+  }
+  const notRetryable = failed.errorName !== null && retryPolicy.nonRetryableErrors?.includes(failed.errorName)
+  if (failed.neverAgain || notRetryable) return { next: 'DEAD', reason: 'NOT_RETRYABLE' }
+  if (failed.attempt >= retryPolicy.maxAttempts) return { next: 'DEAD', reason: 'ATTEMPTS_USED_UP' }
+  const delay = failed.retryAfterMs ?? retryDelayMs(retryPolicy, failed.attempt, chance)
+  const at = Math.ceil(now + Math.max(0, delay))
+  if (rules.deadlineAt !== null && at >= rules.deadlineAt) return { next: 'DEAD', reason: 'DEADLINE' }
+  return { next: 'RETRY', at }
+}
+
+/** The delay after attempt number `attempt` failed, jitter included. */
+export function retryDelayMs(policy: RetryPolicy, attempt: number, chance: number): number {
+  const base = Math.min(baseDelayMs(policy, attempt), policy.maxDelayMs)
+  return Math.round(base + base * policy.jitter * chance)
+}
+
+function baseDelayMs(policy: RetryPolicy, attempt: number): number {
+  if (policy.delaysMs?.length) return policy.delaysMs[Math.min(attempt, policy.delaysMs.length) - 1]!
+  switch (policy.backoff) {
+    case 'FIXED':
+      return policy.initialDelayMs
+    case 'LINEAR':
+      return policy.initialDelayMs * attempt
+    case 'EXPONENTIAL':
+      return policy.initialDelayMs * policy.factor ** (attempt - 1)
+  }
+}

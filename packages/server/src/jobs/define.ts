@@ -1,0 +1,126 @@
+/** From what a caller asks for to a job's row: checked, with defaults filled in. Pure but for the id and time given. */
+import {
+  CarillonError,
+  defaults,
+  type JobInput,
+  jobTypes,
+  limits,
+  misfirePolicies,
+  overlapPolicies,
+} from '@carillon/contract'
+import { checkJitter, jitterOffsetMs } from '../domain/jitter.ts'
+import { nextWithin } from '../domain/schedule.ts'
+import { boundsOf, scheduleOf } from '../store/job-schedule.ts'
+import { iso, type JobRow, laneOf } from '../store/rows.ts'
+import { checkPolicy, storedPolicy } from './policy.ts'
+import { Problems } from './validate.ts'
+
+export interface DefineOptions {
+  jobId: string
+  tenant: string
+  /** JSON text. */
+  payload: string | null
+  now: number
+  /** For an INTERVAL without an anchor of its own: that of the job before the change. */
+  anchor?: string | null
+}
+
+const timeFields = { ONE_SHOT: 'runAt', DELAYED: 'delayMs', CRON: 'schedule', INTERVAL: 'interval' } as const
+const yearSec = 366 * 86_400
+
+export function defineJob(input: JobInput, options: DefineOptions): JobRow {
+  const problems = new Problems()
+  problems.oneOf('/type', input.type, jobTypes)
+  problems.throwIfAny()
+  checkTimeFields(problems, input)
+  problems.text('/target/handler', input.target?.handler, limits.nameLength)
+  if (input.target?.pool !== undefined) problems.text('/target/pool', input.target.pool, limits.nameLength)
+  for (const field of ['name', 'key', 'managedBy', 'timezone'] as const) {
+    if (input[field] !== undefined) problems.text(`/${field}`, input[field], limits.nameLength)
+  }
+  problems.integer('/delayMs', input.delayMs, { min: 0, max: 100 * yearSec * 1_000 })
+  problems.integer('/maxFires', input.maxFires, { min: 1, max: Number.MAX_SAFE_INTEGER })
+  problems.integer('/jitterSec', input.jitterSec, { min: 0, max: yearSec })
+  problems.integer('/misfireAfterSec', input.misfireAfterSec, { min: 0, max: yearSec })
+  problems.integer('/maxCatchUp', input.maxCatchUp, { min: 1, max: 1_000_000 })
+  problems.integer('/graceSec', input.graceSec, { min: 0, max: yearSec })
+  problems.oneOf('/misfire', input.misfire, misfirePolicies)
+  problems.oneOf('/overlap', input.overlap, overlapPolicies)
+  problems.oneOf('/dst/gap', input.dst?.gap, ['SHIFT', 'SKIP'])
+  problems.oneOf('/dst/overlap', input.dst?.overlap, ['FIRST', 'SECOND', 'BOTH'])
+  checkPolicy(problems, input)
+  const runAt = problems.instant('/runAt', input.runAt)
+  const anchor = problems.instant('/anchor', input.anchor)
+  const startAt = problems.instant('/startAt', input.startAt)
+  const endAt = problems.instant('/endAt', input.endAt)
+  problems.throwIfAny()
+
+  const job: JobRow = {
+    job_id: options.jobId,
+    tenant: options.tenant,
+    name: input.name ?? input.key ?? input.target.handler,
+    type: input.type,
+    run_at: input.type === 'ONE_SHOT' ? iso(runAt ?? options.now) : null,
+    delay_ms: input.type === 'DELAYED' ? input.delayMs! : null,
+    cron: input.type === 'CRON' ? input.schedule! : null,
+    interval: input.type === 'INTERVAL' ? input.interval! : null,
+    timezone: input.timezone ?? defaults.timezone,
+    dst_gap: input.dst?.gap ?? defaults.dst.gap,
+    dst_overlap: input.dst?.overlap ?? defaults.dst.overlap,
+    anchor: input.type === 'INTERVAL' ? (iso(anchor) ?? options.anchor ?? iso(Math.floor(options.now))) : null,
+    start_at: iso(startAt),
+    end_at: iso(endAt),
+    max_fires: input.maxFires ?? null,
+    jitter_sec: input.jitterSec ?? 0,
+    misfire: input.misfire ?? defaults.misfire,
+    misfire_after_sec: input.misfireAfterSec ?? defaults.misfireAfterSec,
+    max_catch_up: input.maxCatchUp ?? defaults.maxCatchUp,
+    grace_sec: input.graceSec ?? null,
+    start_within_sec: input.startWithinSec ?? null,
+    deadline_sec: input.deadlineSec ?? null,
+    overlap: input.overlap ?? defaults.overlap,
+    pool: input.target.pool ?? defaults.pool,
+    lane: laneOf(input.priority ?? defaults.priority),
+    handler: input.target.handler,
+    payload: options.payload,
+    policy: storedPolicy(input),
+    labels: input.labels && Object.keys(input.labels).length > 0 ? input.labels : null,
+    key: input.key ?? null,
+    managed_by: input.managedBy ?? null,
+  }
+  const schedule = scheduleOf(job, runAt ?? options.now)
+  if (job.jitter_sec > 0) checkJitter(schedule, job.jitter_sec, options.now)
+  return job
+}
+
+/** Where a new job starts: its first occurrence to come. */
+export function firstOccurrence(job: JobRow, now: number): { nominal: number; due: number } {
+  const nominal = nominalAfter(job, now)
+  if (nominal === null) {
+    throw new CarillonError('SCHEDULE_NEVER_FIRES', {
+      pointer: `/${timeFields[job.type]}`,
+      message: 'there is no occurrence within startAt and endAt',
+      hint: 'Give a later endAt or another schedule',
+    })
+  }
+  return { nominal, due: nominal + jitterOffsetMs(job.job_id, job.jitter_sec) }
+}
+
+/** A one-shot fires at its time even if that has just passed; a recurring job at its next occurrence. */
+export function nominalAfter(job: JobRow, now: number): number | null {
+  if (job.type === 'ONE_SHOT') return Date.parse(job.run_at!)
+  if (job.type === 'DELAYED') return Math.round(now + job.delay_ms!)
+  return nextWithin(scheduleOf(job, null), boundsOf(job), Math.floor(now))
+}
+
+function checkTimeFields(problems: Problems, input: JobInput): void {
+  const wanted = timeFields[input.type]
+  for (const [type, field] of Object.entries(timeFields)) {
+    if (field !== wanted && input[field] !== undefined) {
+      problems.add(`/${field}`, `belongs to type ${type}, not ${input.type}`, `Leave it out, or change the type`)
+    }
+  }
+  if (input[wanted] === undefined && wanted !== 'runAt')
+    problems.add(`/${wanted}`, `is required for type ${input.type}`)
+  if (input.anchor !== undefined && input.type !== 'INTERVAL') problems.add('/anchor', 'belongs to type INTERVAL')
+}

@@ -1,0 +1,52 @@
+/** Which pools exist. A job for one that does not is refused, with the names that come near. */
+import { CarillonError } from '@carillon/contract'
+import { monotonicMs } from '../lib/clock.ts'
+import type { Database } from '../store/database.ts'
+import { readPoolNames } from '../store/jobs/pools.ts'
+
+export function requirePool(pools: ReadonlySet<string>, pool: string): void {
+  if (pools.has(pool)) return
+  const near = [...pools].filter((name) => distance(name, pool) <= Math.max(2, pool.length / 3))
+  throw new CarillonError('POOL_UNKNOWN', {
+    pointer: '/target/pool',
+    message: `there is no pool ${pool}`,
+    hint:
+      near.length > 0 ? `Did you mean ${near.join(' or ')}?` : 'Start a worker that serves it, or use the pool default',
+  })
+}
+
+/** A pool, once there, stays: names known are remembered, and unknown ones asked for again. */
+export class KnownPools {
+  readonly #database: Database
+  #names: ReadonlySet<string> = new Set()
+  #readAt = Number.NEGATIVE_INFINITY
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async require(pool: string): Promise<void> {
+    if (!this.#names.has(pool) || monotonicMs() - this.#readAt > 60_000) {
+      this.#names = await readPools(this.#database)
+      this.#readAt = monotonicMs()
+    }
+    requirePool(this.#names, pool)
+  }
+}
+
+export async function readPools(database: Database): Promise<ReadonlySet<string>> {
+  return new Set(await readPoolNames(database))
+}
+
+/** Levenshtein's distance. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)))
+    }
+    row = next
+  }
+  return row[b.length]!
+}

@@ -1,0 +1,94 @@
+/** Checks of single fields, gathered so that a caller learns of every mistake at once. */
+import { CarillonError, type ErrorDetail } from '@carillon/contract'
+
+/** Year 10000: beyond it neither ISO 8601 nor PostgreSQL's text form stays simple. */
+const endOfTime = Date.UTC(10_000, 0, 1)
+
+export class Problems {
+  readonly #details: ErrorDetail[] = []
+
+  add(pointer: string, message: string, hint?: string): void {
+    this.#details.push({ pointer, message, hint })
+  }
+
+  /** Runs a check that throws a CarillonError and keeps its details with the others. */
+  try<T>(check: () => T): T | null {
+    try {
+      return check()
+    } catch (error) {
+      if (!(error instanceof CarillonError) || error.code !== 'VALIDATION') throw error
+      this.#details.push(...error.errors)
+      return null
+    }
+  }
+
+  throwIfAny(): void {
+    if (this.#details.length > 0) throw new CarillonError('VALIDATION', this.#details)
+  }
+
+  text(pointer: string, value: unknown, maxLength: number): void {
+    if (typeof value !== 'string' || value === '') this.add(pointer, 'must be a text that is not empty')
+    else if (value.length > maxLength) this.add(pointer, `is longer than ${maxLength} characters`)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+    else if (/[\u0000-\u001f\u007f]/.test(value))
+      this.add(pointer, 'has a control character', 'Remove it; put such data into the payload')
+    else if (!value.isWellFormed()) this.add(pointer, 'has a lone surrogate', 'Send well-formed Unicode')
+  }
+
+  integer(pointer: string, value: unknown, range: { min: number; max: number }): void {
+    if (value === undefined || value === null) return
+    if (!Number.isSafeInteger(value) || (value as number) < range.min || (value as number) > range.max) {
+      this.add(pointer, `${String(value)} is not a whole number from ${range.min} to ${range.max}`)
+    }
+  }
+
+  number(pointer: string, value: unknown, range: { min: number; max: number }): void {
+    if (value === undefined || value === null) return
+    if (typeof value !== 'number' || !(value >= range.min && value <= range.max)) {
+      this.add(pointer, `${String(value)} is not a number from ${range.min} to ${range.max}`)
+    }
+  }
+
+  oneOf<T extends string>(pointer: string, value: unknown, allowed: readonly T[]): void {
+    if (value === undefined || (allowed as readonly unknown[]).includes(value)) return
+    this.add(pointer, `${String(value)} is not known`, `Use one of ${allowed.join(', ')}`)
+  }
+
+  /** An instant as milliseconds; text must be ISO 8601 with an offset. */
+  instant(pointer: string, value: string | number | Date | undefined): number | null {
+    if (value === undefined) return null
+    const ms = value instanceof Date ? value.getTime() : typeof value === 'number' ? value : parseInstant(value)
+    if (ms === null || !Number.isFinite(ms)) {
+      this.add(
+        pointer,
+        `${String(value)} is not an instant`,
+        'Use ISO 8601 with an offset, such as 2030-01-31T08:00:00Z',
+      )
+      return null
+    }
+    if (ms < 0 || ms >= endOfTime) {
+      throw new CarillonError('TIME_OUT_OF_RANGE', {
+        pointer,
+        message: `${String(value)} is outside the years 1970 to 9999`,
+        hint: 'Use an earlier time',
+      })
+    }
+    return Math.round(ms)
+  }
+
+  labels(pointer: string, value: Record<string, string> | undefined, max: number): void {
+    if (value === undefined) return
+    const entries = Object.entries(value)
+    if (entries.length > max) this.add(pointer, `has ${entries.length} labels`, `At most ${max}`)
+    for (const [name, text] of entries) {
+      this.text(`${pointer}/${name}`, name, 63)
+      this.text(`${pointer}/${name}`, text, 255)
+    }
+  }
+}
+
+function parseInstant(text: string): number | null {
+  if (!/^[+-]?\d{4,6}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i.test(text)) return null
+  const ms = Date.parse(text)
+  return Number.isNaN(ms) ? null : ms
+}

@@ -1,0 +1,67 @@
+/**
+ * Runs a duty again and again: every `everyMs`, and at once when woken. Never twice at the same time; a wake-up during a
+ * run means one more run after it. An error is logged and the next try waits longer, up to `maxDelayMs`.
+ */
+import type { Logger } from '../observability/logger.ts'
+import { Backoff } from './backoff.ts'
+import type { Service } from './service.ts'
+
+export interface LoopOptions {
+  name: string
+  everyMs: number
+  logger: Logger
+  /** Returns how long to wait at most, if shorter than `everyMs`. */
+  runOnce: () => Promise<number | undefined | void>
+}
+
+export class Loop implements Service {
+  readonly #options: LoopOptions
+  readonly #backoff = new Backoff({ initialMs: 50, maxMs: 2_000 })
+  #running: Promise<void> | null = null
+  #timer: NodeJS.Timeout | null = null
+  #wakes = 0
+  #stopped = true
+
+  constructor(options: LoopOptions) {
+    this.#options = options
+  }
+
+  async start(): Promise<void> {
+    this.#stopped = false
+    this.wake()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#timer = null
+    await this.#running
+  }
+
+  /** Run now, or once more if a run is under way. */
+  wake(): void {
+    this.#wakes++
+    if (this.#stopped || this.#running) return
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#timer = null
+    this.#running = this.#run()
+  }
+
+  async #run(): Promise<void> {
+    let delay = this.#options.everyMs
+    do {
+      this.#wakes = 0
+      try {
+        delay = Math.min((await this.#options.runOnce()) ?? Number.POSITIVE_INFINITY, this.#options.everyMs)
+        this.#backoff.reset()
+      } catch (error) {
+        delay = this.#backoff.nextMs()
+        this.#options.logger.warn({ err: error, retryInMs: delay }, `${this.#options.name} failed, trying again`)
+        break
+      }
+    } while (this.#wakes > 0 && !this.#stopped)
+    this.#running = null
+    if (this.#stopped) return
+    this.#timer = setTimeout(() => this.wake(), delay)
+  }
+}

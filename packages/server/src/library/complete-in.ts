@@ -1,0 +1,17 @@
+/** Completes an execution in the handler's own transaction, or throws if its lease is another attempt's by now. */
+import { CarillonError } from '@carillon/contract'
+import type { CompleteIn } from '@carillon/sdk'
+import { codeOf } from '../store/trouble.ts'
+import { runIn, type Transaction } from './transaction.ts'
+
+const leaseLost = 'CA001'
+
+export const completeIn: CompleteIn = async (tx, { executionId, fence, result }) => {
+  try {
+    await runIn(tx as Transaction)('select carillon.complete_in($1, $2, $3)', [executionId, fence, result])
+  } catch (error) {
+    if (codeOf(error) !== leaseLost) throw error
+    const message = `the lease of execution ${executionId} was given to another attempt`
+    throw new CarillonError('FENCE_STALE', { message, hint: 'Roll back' }, { cause: error })
+  }
+}

@@ -1,0 +1,47 @@
+import type { ExecutionView } from './view.ts'
+
+/** An execution did not succeed: how it ended is in `execution`. */
+export class ExecutionFailed extends Error {
+  override readonly name = 'ExecutionFailed'
+  readonly execution: ExecutionView
+
+  constructor(execution: ExecutionView) {
+    const why = execution.error ? `${execution.error.name}: ${execution.error.message}` : (execution.reason ?? '')
+    super(`Execution ${execution.executionId} is ${execution.state}${why ? ` (${why})` : ''}`)
+    this.execution = execution
+  }
+}
+
+/** What `enqueue` gives back. */
+export class ExecutionHandle<Result> {
+  readonly executionId: string
+  readonly #read: () => Promise<ExecutionView | null>
+  readonly #wait: (waitMs?: number) => Promise<boolean>
+
+  constructor(
+    executionId: string,
+    access: { read: () => Promise<ExecutionView | null>; wait: (waitMs?: number) => Promise<boolean> },
+  ) {
+    this.executionId = executionId
+    this.#read = access.read
+    this.#wait = access.wait
+  }
+
+  /** The execution as it stands; null before a future one has fired, or after its history is gone. */
+  execution(): Promise<ExecutionView | null> {
+    return this.#read()
+  }
+
+  /** The execution once it has ended, however it did. */
+  async ended(options: { waitMs?: number } = {}): Promise<ExecutionView> {
+    if (!(await this.#wait(options.waitMs))) throw new Error(`Execution ${this.executionId} has not ended in time`)
+    return (await this.#read())!
+  }
+
+  /** What the handler returned. Throws ExecutionFailed if the execution ended in any other way. */
+  async result(options: { waitMs?: number } = {}): Promise<Result> {
+    const execution = await this.ended(options)
+    if (execution.state !== 'SUCCEEDED') throw new ExecutionFailed(execution)
+    return execution.result as Result
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * The composition root: from a configuration to a running node. The only file that knows every folder. Parts start in
+ * the order in which they need each other and stop in the reverse one.
+ */
+
+import { Submitter } from './admission/submitter.ts'
+import { createTagger, type TagFlows } from './admission/tags.ts'
+import { VirtualTimes } from './admission/virtual-times.ts'
+import { Completion } from './completion/completion.ts'
+import type { EngineConfig } from './config/engine-config.ts'
+import { Dispatcher } from './dispatch/dispatcher.ts'
+import { newId } from './domain/identity.ts'
+import { Wheel } from './hot-window/wheel.ts'
+import { Jobs } from './jobs/jobs.ts'
+import { PostgresLeadership } from './leadership/postgres.ts'
+import { monotonicMs, OffsetClock } from './lib/clock.ts'
+import type { Service } from './lib/service.ts'
+import type { Logger } from './observability/logger.ts'
+import { Pulse } from './pulse/pulse.ts'
+import { Scheduler } from './scheduling/scheduler.ts'
+import { NotifySignals } from './signals/notify.ts'
+import type { Signals } from './signals/port.ts'
+import { Database } from './store/database.ts'
+import { migrate } from './store/migrate.ts'
+import { Duties } from './upkeep/duties.ts'
+import { Partitioner } from './upkeep/partitioner.ts'
+import { Sweeper } from './upkeep/sweeper.ts'
+import { TzWatcher } from './upkeep/tz-watcher.ts'
+import { WorkerDesk } from './workers/worker-desk.ts'
+
+export class Engine implements Service {
+  readonly nodeId: string
+  readonly database: Database
+  readonly clock: OffsetClock
+  readonly signals: Signals
+  readonly jobs: Jobs
+  readonly submitter: Submitter
+  readonly desk: WorkerDesk
+  readonly pulse: Pulse
+  readonly tag: TagFlows
+  readonly #config: EngineConfig
+  readonly #completion: Completion
+  readonly #partitioner: Partitioner
+  readonly #services: Service[]
+
+  constructor(config: EngineConfig, logger: Logger) {
+    this.#config = config
+    this.nodeId = newId(Math.floor(monotonicMs()))
+    const clock = new OffsetClock()
+    const database = new Database({
+      url: config.databaseUrl,
+      maxConnections: config.maxConnections,
+      statementTimeoutMs: config.statementTimeoutMs,
+      applicationName: `carillon ${config.nodeName}`,
+    })
+    const signals = new NotifySignals({ database, nodeId: this.nodeId, logger })
+    const pulse = new Pulse(
+      {
+        databaseUrl: config.databaseUrl,
+        nodeId: this.nodeId,
+        nodeName: config.nodeName,
+        leaseMs: config.leaseMs,
+        renewEveryMs: config.renewEveryMs,
+        lifeMs: config.lifeMs,
+        workersEveryMs: config.heartbeatEveryMs,
+      },
+      logger,
+    )
+    const leadership = new PostgresLeadership({
+      database,
+      nodeId: this.nodeId,
+      clock,
+      signals,
+      everyMs: config.renewEveryMs,
+      logger,
+    })
+    const virtualTimes = new VirtualTimes({ database, logger })
+    const tag = createTagger(database, virtualTimes)
+    const scheduler = new Scheduler({
+      database,
+      leadership,
+      window: new Wheel(),
+      signals,
+      clock,
+      tag,
+      pollMs: config.pollMs,
+      windowMs: config.windowMs,
+      logger,
+    })
+    const completion = new Completion({ database, signals, clock })
+    const dispatcher = new Dispatcher({
+      database,
+      clock,
+      signals,
+      pollMs: config.pollMs,
+      logger,
+      onLeased: (pool, lane, highest) => virtualTimes.leased(pool, lane, highest),
+      onUndelivered: (leases) => this.desk.undelivered(leases),
+    })
+    const partitioner = new Partitioner({ database, clock, logger })
+    const sweeper = new Sweeper({
+      database,
+      signals,
+      logger,
+      everyMs: config.sweepEveryMs,
+      lostMs: config.workerLostMs,
+      end: async ({ executionId, fence }, said) =>
+        (await completion.end({ executionId, fence, actor: 'sweeper', from: 'NODE', said })) === 'ACCEPTED',
+    })
+    const tzWatcher = new TzWatcher({ database, clock, logger, tzVersion: process.versions.tz ?? 'unknown' })
+    const duties = new Duties({
+      leadership,
+      logger,
+      duties: [
+        { name: 'sweeper', everyMs: config.sweepEveryMs, runOnce: () => sweeper.runOnce() },
+        { name: 'partitioner', everyMs: 3_600_000, runOnce: () => partitioner.runOnce() },
+        { name: 'tz watcher', everyMs: 3_600_000, runOnce: () => tzWatcher.runOnce() },
+      ],
+    })
+    this.database = database
+    this.clock = clock
+    this.signals = signals
+    this.pulse = pulse
+    this.tag = tag
+    this.jobs = new Jobs({ database, signals, clock, tag })
+    this.submitter = new Submitter({ database, tag, signals })
+    this.desk = new WorkerDesk({ database, nodeId: this.nodeId, dispatcher, completion, signals, clock })
+    this.#completion = completion
+    this.#partitioner = partitioner
+    this.#services = [signals, pulse, leadership, virtualTimes, dispatcher, scheduler, duties]
+  }
+
+  async start(): Promise<void> {
+    const { shardCount, partitionHours, retentionDays } = this.#config
+    await migrate(this.database, { shardCount, partitionHours, retentionDays })
+    await this.#setClock()
+    // The days needed now must be there before anything is written.
+    await this.#partitioner.createMissing()
+    for (const service of this.#services) await service.start()
+  }
+
+  async stop(): Promise<void> {
+    await this.submitter.idle()
+    await this.#completion.idle()
+    for (const service of [...this.#services].reverse()) await service.stop()
+    await this.#completion.idle()
+    await this.database.end()
+  }
+
+  async #setClock(): Promise<void> {
+    const asked = monotonicMs()
+    const rows = await this.database.query<{ now: number }>(null, 'select carillon.ms(clock_timestamp()) now')
+    this.clock.measured(rows[0]!.now, asked, monotonicMs())
+  }
+}

@@ -1,0 +1,13 @@
+/** Structured logs. Anything with these four methods will do; pino is the default. */
+import { pino } from 'pino'
+
+export interface Logger {
+  debug(fields: object, message: string): void
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+export function createLogger(level: string): Logger {
+  return pino({ name: 'carillon', level })
+}

@@ -1,0 +1,53 @@
+/** What FIRE shall do with a schedule row that is due: pure, from the row, its job and the time. */
+
+import { occurrenceId } from '../domain/identity.ts'
+import { jitterOffsetMs } from '../domain/jitter.ts'
+import { planFire } from '../domain/misfire.ts'
+import { boundsOf, scheduleOf } from '../store/job-schedule.ts'
+import type { Move, Occurrence } from '../store/schedules/fire.ts'
+import type { DueSchedule } from '../store/schedules/read-due.ts'
+
+export interface PlannedFire {
+  move: Move
+  /** Without tags: those are reserved for what fires. */
+  occurrences: Occurrence[]
+}
+
+export function planSchedule(row: DueSchedule, now: number): PlannedFire {
+  const { job } = row
+  const jitterMs = jitterOffsetMs(row.jobId, job.jitter_sec)
+  const plan = planFire({
+    schedule: scheduleOf(job, row.nominal),
+    bounds: boundsOf(job),
+    nominal: row.nominal,
+    jitterMs,
+    now,
+    misfire: job.misfire,
+    misfireAfterSec: job.misfire_after_sec,
+    maxCatchUp: job.max_catch_up,
+    graceSec: job.grace_sec,
+    firesLeft: job.max_fires === null ? null : job.max_fires - row.fires,
+  })
+  const occurrence = (nominal: number, skip: Occurrence['skip']): Occurrence => ({
+    jobId: row.jobId,
+    executionId: occurrenceId(row.jobId, nominal),
+    nominal,
+    due: nominal + jitterMs,
+    tag: 0,
+    skip,
+  })
+  return {
+    move: {
+      jobId: row.jobId,
+      version: row.version,
+      due: row.due,
+      nextNominal: plan.next,
+      nextDue: plan.next === null ? null : plan.next + jitterMs,
+      fires: plan.fire.length,
+    },
+    occurrences: [
+      ...plan.skips.map(({ first, last, count, reason }) => occurrence(first, { reason, last, count })),
+      ...plan.fire.map(({ nominal }) => occurrence(nominal, null)),
+    ],
+  }
+}

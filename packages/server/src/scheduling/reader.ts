@@ -1,0 +1,112 @@
+/**
+ * Fills the hot window from the database, some seconds ahead. Each poll reads what the window's end has newly reached,
+ * and looks back a few seconds for what came in late. A hint that something is due earlier is read at once; missing the
+ * hint costs at most one poll. At a change of leadership and once a minute everything up to the window's end is read.
+ */
+import type { HotEntry, HotWindow } from '../hot-window/port.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Database } from '../store/database.ts'
+import { type ReturnSource, readDueReturns } from '../store/executions/returning.ts'
+import { readDueSchedules } from '../store/schedules/read-due.ts'
+
+const lookBackMs = 5_000
+const fullEveryMs = 60_000
+const pageSize = 5_000
+/** Above this the window is not filled further; what is due first is in it. */
+const maxEntries = 200_000
+
+type Source = 'schedules' | ReturnSource
+const sources: readonly Source[] = ['schedules', 'retries', 'submissions']
+
+export class WindowReader {
+  readonly #database: Database
+  readonly #window: HotWindow
+  readonly #clock: Clock
+  readonly #windowMs: number
+  #readAllAt = Number.NEGATIVE_INFINITY
+  /** Per source: everything due up to here has been read once. */
+  readonly #readUpTo = new Map<Source, number>()
+  #hint: number | null = null
+
+  constructor(options: { database: Database; window: HotWindow; clock: Clock; windowMs: number }) {
+    this.#database = options.database
+    this.#window = options.window
+    this.#clock = options.clock
+    this.#windowMs = options.windowMs
+  }
+
+  /** The end of what has been read: something due before it must be put in by whoever knows of it. */
+  get windowEnd(): number {
+    return this.#readUpTo.get('schedules') ?? Number.NEGATIVE_INFINITY
+  }
+
+  /** Leadership changed: nothing can be taken for known. */
+  forget(): void {
+    this.#readAllAt = Number.NEGATIVE_INFINITY
+  }
+
+  /** Something is due at this time. True if that is worth reading for at once. */
+  hint(at: number): boolean {
+    if (at > this.#clock.now() + this.#windowMs) return false
+    this.#hint = Math.min(this.#hint ?? at, at)
+    return true
+  }
+
+  async runOnce(shards: number[]): Promise<void> {
+    if (shards.length === 0) return
+    const now = this.#clock.now()
+    const until = Math.ceil(now + this.#windowMs)
+    const full = now - this.#readAllAt >= fullEveryMs
+    const hint = this.#hint
+    this.#hint = null
+    await Promise.all(
+      sources.map(async (source) => {
+        const upTo = full ? 0 : (this.#readUpTo.get(source) ?? 0)
+        // What came in late lies behind now; what a hint spoke of lies between it and the end of what was read.
+        const backFrom = Math.floor(hint !== null && hint < now - lookBackMs ? hint : now - lookBackMs)
+        const backUntil = hint === null ? Math.ceil(now) : upTo
+        if (!full && backUntil > backFrom) await this.#read(source, shards, backFrom, Math.min(backUntil, until))
+        if (until > upTo) this.#readUpTo.set(source, await this.#read(source, shards, upTo, until))
+      }),
+    )
+    if (full) this.#readAllAt = now
+  }
+
+  /** Reads a range of due times, in pages. Answers up to where it came. */
+  async #read(source: Source, shards: number[], from: number, until: number): Promise<number> {
+    let start = from
+    for (;;) {
+      const range = { shards, from: start, until, limit: pageSize }
+      const entries =
+        source === 'schedules'
+          ? (await readDueSchedules(this.#database, range)).map(
+              (schedule): HotEntry => ({
+                key: schedule.jobId,
+                shard: schedule.shard,
+                tenant: schedule.job.tenant,
+                due: schedule.due,
+                tries: 0,
+                source,
+                schedule,
+              }),
+            )
+          : (await readDueReturns(this.#database, source, range)).map(
+              (item): HotEntry => ({
+                key: item.executionId,
+                shard: item.shard,
+                tenant: item.tenant,
+                due: item.due,
+                tries: 0,
+                source,
+                item,
+              }),
+            )
+      for (const entry of entries) this.#window.put(entry)
+      if (entries.length < pageSize) return until
+      const last = entries.at(-1)!.due
+      if (this.#window.size > maxEntries) return last
+      // More of one millisecond than a page holds: step over it, the look-back finds the rest.
+      start = last > start ? last : last + 1
+    }
+  }
+}

@@ -1,0 +1,206 @@
+/**
+ * The shard leader's work: keep the hot window filled and FIRE what is due, in batches, in turns over tenants.
+ *
+ * What must stay true: an entry taken from the window is fired, or put back, or dropped because the database refused it
+ * (then a later read finds whatever stands there now). FIRE decides, not this.
+ */
+import type { Flow } from '../domain/fairness.ts'
+import type { HotEntry, HotWindow } from '../hot-window/port.ts'
+import type { Leadership, LedShard } from '../leadership/port.ts'
+import type { Clock } from '../lib/clock.ts'
+import { Loop } from '../lib/loop.ts'
+import type { Service } from '../lib/service.ts'
+import type { Logger } from '../observability/logger.ts'
+import type { Signals } from '../signals/port.ts'
+import type { Database } from '../store/database.ts'
+import { fireReturns, type ReturnSource } from '../store/executions/returning.ts'
+import type { QueuedWork } from '../store/rows.ts'
+import { fire, type Move, type Occurrence } from '../store/schedules/fire.ts'
+import { planSchedule } from './plan.ts'
+import { WindowReader } from './reader.ts'
+
+const batchSize = 1_000
+/** The database compares due times with its own clock; ours may be a millisecond ahead. */
+const clockMarginMs = 1
+/** An entry the database did not move is tried again so soon, so often; after that the next read decides. */
+const againMs = 25
+const maxTries = 4
+
+export interface SchedulerOptions {
+  database: Database
+  leadership: Leadership
+  window: HotWindow
+  signals: Signals
+  clock: Clock
+  tag: (flows: readonly Flow[]) => Promise<number[]>
+  pollMs: number
+  windowMs: number
+  logger: Logger
+}
+
+export class Scheduler implements Service {
+  readonly #options: SchedulerOptions
+  readonly #reader: WindowReader
+  readonly #readLoop: Loop
+  readonly #fireLoop: Loop
+  #unsubscribe: (() => void)[] = []
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options
+    const { database, window, clock, windowMs, logger } = options
+    this.#reader = new WindowReader({ database, window, clock, windowMs })
+    this.#readLoop = new Loop({
+      name: 'hot window',
+      everyMs: options.pollMs,
+      logger,
+      runOnce: async () => {
+        await this.#reader.runOnce(this.#options.leadership.shards().map((s) => s.shard))
+        this.#fireLoop.wake()
+      },
+    })
+    this.#fireLoop = new Loop({ name: 'fire', everyMs: options.pollMs, logger, runOnce: () => this.#fireDue() })
+  }
+
+  async start(): Promise<void> {
+    const { leadership, signals, window } = this.#options
+    this.#unsubscribe = [
+      leadership.onChange((shards) => {
+        window.keepOnly(new Set(shards.map((s) => s.shard)))
+        this.#reader.forget()
+        this.#readLoop.wake()
+      }),
+      signals.subscribe((signal) => {
+        if (signal.kind === 'DUE' && this.#reader.hint(signal.at)) this.#readLoop.wake()
+      }),
+    ]
+    await this.#readLoop.start()
+    await this.#fireLoop.start()
+  }
+
+  async stop(): Promise<void> {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe()
+    await this.#readLoop.stop()
+    await this.#fireLoop.stop()
+  }
+
+  /** Reads and fires what is due now. For tests and simulation. */
+  async runOnce(): Promise<void> {
+    await this.#reader.runOnce(this.#options.leadership.shards().map((s) => s.shard))
+    await this.#fireDue()
+  }
+
+  /** Fires everything that is due; answers how long until the next. */
+  async #fireDue(): Promise<number> {
+    const { window, clock, leadership } = this.#options
+    for (;;) {
+      const now = clock.now() - clockMarginMs
+      const batch = window.take(now, batchSize)
+      if (batch.length === 0) break
+      try {
+        await this.#fireBatch(batch, leadership.shards(), now)
+      } catch (error) {
+        // Whether it happened is not known: put all back, FIRE refuses what has moved.
+        for (const entry of batch) window.put(entry)
+        throw error
+      }
+    }
+    const next = window.nextDue()
+    return next === null ? this.#options.pollMs : Math.max(0, next + clockMarginMs - clock.now())
+  }
+
+  async #fireBatch(batch: HotEntry[], led: readonly LedShard[], now: number): Promise<void> {
+    await this.#fireSchedules(batch, led, now)
+    for (const source of ['retries', 'submissions'] as const) await this.#fireReturns(source, batch, led, now)
+  }
+
+  async #fireSchedules(batch: HotEntry[], led: readonly LedShard[], now: number): Promise<void> {
+    const entries = batch.filter((entry) => entry.source === 'schedules')
+    if (entries.length === 0) return
+    const moves: Move[] = []
+    const occurrences: Occurrence[] = []
+    const firing: Occurrence[] = []
+    const flows: Flow[] = []
+    for (const { schedule } of entries) {
+      const planned = this.#plan(schedule, now)
+      if (!planned) continue
+      moves.push(planned.move)
+      for (const occurrence of planned.occurrences) {
+        occurrences.push(occurrence)
+        if (occurrence.skip) continue
+        firing.push(occurrence)
+        flows.push({ pool: schedule.job.pool, lane: schedule.job.lane, tenant: schedule.job.tenant })
+      }
+    }
+    const tags = await this.#options.tag(flows)
+    firing.forEach((occurrence, i) => {
+      occurrence.tag = tags[i]!
+    })
+    const fired = await fire(this.#options.database, shardsOf(entries, led), moves, occurrences)
+    this.#announce(fired.queued)
+    if (fired.collisions.length > 0) {
+      this.#options.logger.error({ executionIds: fired.collisions }, 'execution ids belong to other occurrences')
+    }
+    if (fired.tooOld.length > 0) {
+      this.#options.logger.warn(
+        { executionIds: fired.tooOld },
+        'occurrences older than the kept history were passed over',
+      )
+    }
+    const moved = new Set(fired.moved)
+    const moveOf = new Map(moves.map((move) => [move.jobId, move]))
+    for (const entry of entries) {
+      const move = moveOf.get(entry.key)
+      if (!move) continue
+      if (!moved.has(entry.key)) this.#again(entry)
+      else if (move.nextDue !== null && move.nextDue <= this.#reader.windowEnd) {
+        const schedule = {
+          ...entry.schedule,
+          nominal: move.nextNominal!,
+          due: move.nextDue,
+          fires: entry.schedule.fires + move.fires,
+        }
+        this.#options.window.put({ ...entry, due: move.nextDue, tries: 0, schedule })
+      }
+    }
+  }
+
+  /** A definition that cannot be planned must not hold up the others: it is reported and left where it is. */
+  #plan(schedule: (HotEntry & { source: 'schedules' })['schedule'], now: number) {
+    try {
+      return planSchedule(schedule, now)
+    } catch (error) {
+      this.#options.logger.error({ err: error, jobId: schedule.jobId }, 'a schedule cannot be planned')
+      return null
+    }
+  }
+
+  async #fireReturns(source: ReturnSource, batch: HotEntry[], led: readonly LedShard[], now: number): Promise<void> {
+    const entries = batch.filter((entry) => entry.source === source)
+    if (entries.length === 0) return
+    const items = entries.flatMap((entry) => (entry.source === 'schedules' ? [] : [entry.item]))
+    const tags = await this.#options.tag(items)
+    const { moved, queued } = await fireReturns(
+      this.#options.database,
+      source,
+      shardsOf(entries, led),
+      items.map(({ executionId }, i) => ({ executionId, tag: tags[i]! })),
+    )
+    this.#announce(queued)
+    const done = new Set(moved)
+    for (const entry of entries) if (!done.has(entry.key) && entry.due <= now) this.#again(entry)
+  }
+
+  #again(entry: HotEntry): void {
+    if (entry.tries + 1 >= maxTries) return
+    this.#options.window.put({ ...entry, due: this.#options.clock.now() + againMs, tries: entry.tries + 1 })
+  }
+
+  #announce(queued: QueuedWork[]): void {
+    for (const { pool, lane, tag } of queued) this.#options.signals.publish({ kind: 'READY', pool, lane, tag })
+  }
+}
+
+function shardsOf(entries: HotEntry[], led: readonly LedShard[]): LedShard[] {
+  const wanted = new Set(entries.map((entry) => entry.shard))
+  return led.filter((s) => wanted.has(s.shard))
+}

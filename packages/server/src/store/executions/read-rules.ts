@@ -1,0 +1,50 @@
+import type { Database } from '../database.ts'
+import { type Policy, policyOf, type StoredPolicy } from '../rows.ts'
+
+/** What decides how a failed attempt goes on. */
+export interface ExecutionRules {
+  policy: Policy
+  deadlineAt: number | null
+  /** Attempts used so far, the running one not counted. */
+  attempt: number
+  releases: number
+  firedAt: number
+  /** When it was first handed back for want of its handler. */
+  unknownHandlerSince: number | null
+}
+
+/** The rules of executions, by id. Only failures need them, so a success costs nothing. */
+export async function readRules(database: Database, ids: string[]): Promise<Map<string, ExecutionRules>> {
+  const rows = await database.query<{
+    execution_id: string
+    policy: StoredPolicy | null
+    deadline_at: number | null
+    attempt: number
+    releases: number
+    fired_at: number
+    unknown_since: number | null
+  }>(
+    'read-rules',
+    `select e.execution_id, coalesce(e.policy, j.policy, v.policy) policy, carillon.ms(e.deadline_at) deadline_at, e.attempt,
+       e.releases, carillon.ms(e.fired_at) fired_at,
+       (select min((h ->> 'at')::bigint) from jsonb_array_elements(e.history) h where h ->> 'reason' = 'UNKNOWN_HANDLER') unknown_since
+     from carillon.executions e
+     left join carillon.jobs j on j.job_id = e.job_id and j.version = e.job_version
+     left join carillon.job_versions v on v.job_id = e.job_id and v.version = e.job_version and j.job_id is null
+     where e.execution_id = any ($1::uuid[])`,
+    [ids],
+  )
+  return new Map(
+    rows.map((row) => [
+      row.execution_id,
+      {
+        policy: policyOf(row.policy),
+        deadlineAt: row.deadline_at,
+        attempt: row.attempt,
+        releases: row.releases,
+        firedAt: row.fired_at,
+        unknownHandlerSince: row.unknown_since,
+      },
+    ]),
+  )
+}

@@ -1,0 +1,15 @@
+import type { Database } from '../database.ts'
+
+export interface Replayed {
+  executionId: string
+  verdict: 'REPLAYED' | 'OVERLAP' | 'NOT_ENDED'
+}
+
+export async function replay(database: Database, ids: string[], actor: string): Promise<Replayed[]> {
+  const rows = await database.query<{ execution_id: string; verdict: Replayed['verdict'] }>(
+    'replay',
+    'select * from carillon.replay($1, $2, $3)',
+    [ids, actor, database.now],
+  )
+  return rows.map((r) => ({ executionId: r.execution_id, verdict: r.verdict }))
+}

@@ -1,0 +1,77 @@
+/**
+ * What comes back to `ready` at a time: retries (and hand-backs), and what callers enqueued in their own transactions.
+ * Two tables, one shape: read what is due soon, later move it with a tag.
+ */
+import type { Database } from '../database.ts'
+import { type QueuedWork, queuedOf } from '../rows.ts'
+import type { DueWindow } from '../schedules/read-due.ts'
+import type { LedShard } from '../shards/claim.ts'
+
+export interface DueReturn {
+  executionId: string
+  shard: number
+  due: number
+  tenant: string
+  pool: string
+  lane: number
+}
+
+export type ReturnSource = 'retries' | 'submissions'
+
+const readSql: Record<ReturnSource, string> = {
+  retries: `
+    select execution_id, shard, carillon.ms(due) due, tenant, pool, lane from carillon.retries
+    where due >= carillon.at($2) and due <= carillon.at($3) and shard = any ($1::smallint[]) order by due limit $4`,
+  submissions: `
+    select execution_id, shard, carillon.ms(run_at) due, tenant, pool, lane from carillon.submissions
+    where run_at >= carillon.at($2) and run_at <= carillon.at($3) and shard = any ($1::smallint[]) order by run_at limit $4`,
+}
+
+/** Index: retries_due, submissions_due. */
+export async function readDueReturns(
+  database: Database,
+  source: ReturnSource,
+  window: DueWindow,
+): Promise<DueReturn[]> {
+  const rows = await database.query<{
+    execution_id: string
+    shard: number
+    due: number
+    tenant: string
+    pool: string
+    lane: number
+  }>(`read-due-${source}`, readSql[source], [window.shards, window.from, window.until, window.limit])
+  return rows.map((row) => ({
+    executionId: row.execution_id,
+    shard: row.shard,
+    due: row.due,
+    tenant: row.tenant,
+    pool: row.pool,
+    lane: row.lane,
+  }))
+}
+
+const fireSql: Record<ReturnSource, string> = {
+  retries: 'select * from carillon.fire_retries($1, $2, $3, $4, $5)',
+  submissions: 'select * from carillon.fire_submissions($1, $2, $3, $4, $5)',
+}
+
+export async function fireReturns(
+  database: Database,
+  source: ReturnSource,
+  shards: LedShard[],
+  items: { executionId: string; tag: number }[],
+): Promise<{ moved: string[]; queued: QueuedWork[] }> {
+  const rows = await database.query<{ moved: string[] | null; queued: [string, number, number, number][] | null }>(
+    `fire-${source}`,
+    fireSql[source],
+    [
+      shards.map((s) => s.shard),
+      shards.map((s) => s.epoch),
+      items.map((i) => i.executionId),
+      items.map((i) => i.tag),
+      database.now,
+    ],
+  )
+  return { moved: rows[0]?.moved ?? [], queued: queuedOf(rows[0]?.queued ?? null) }
+}

@@ -1,0 +1,24 @@
+import type { Database } from '../database.ts'
+
+export interface Held {
+  executionId: string
+  fence: number
+}
+
+/** The handlers of these have begun; answers the ids that may go on. */
+export async function beginHandlers(database: Database, held: Held[]): Promise<Set<string>> {
+  const rows = await database.query<{ begun: string[] }>('begin', 'select carillon.begin_handlers($1, $2) begun', [
+    held.map((h) => h.executionId),
+    held.map((h) => h.fence),
+  ])
+  return new Set(rows[0]!.begun)
+}
+
+export async function storeProgress(database: Database, news: (Held & { progress: string | null })[]): Promise<void> {
+  await database.query('store-progress', 'select carillon.store_progress($1, $2, $3, $4)', [
+    news.map((n) => n.executionId),
+    news.map((n) => n.fence),
+    news.map((n) => n.progress),
+    database.now,
+  ])
+}

@@ -1,0 +1,56 @@
+-- Changes a job under its lock: its definition (p_job, a new version), its state, and where its schedule stands. The
+-- caller computed the latter from what it read, and names that: p_version and p_seen_due; if a fire or another change
+-- came between, nothing is done and the caller looks again.
+-- p_skipped: occurrences that this change removes, recorded as SKIPPED: {id, nominal, due, reason, last, count}.
+-- Locks: schedules, then executions and endings for p_skipped.
+create or replace function carillon.change_job(
+  p_id uuid, p_version int, p_seen_due bigint, p_job jsonb, p_state text, p_nominal bigint, p_due bigint, p_live uuid[],
+  p_skipped jsonb, p_now timestamptz default null)
+returns boolean
+language plpgsql volatile
+as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_new carillon.jobs;
+begin
+  perform from carillon.schedules s
+  where s.job_id = p_id and s.version = p_version and s.due is not distinct from carillon.at(p_seen_due) for update;
+  if not found then
+    return false;
+  end if;
+
+  if p_job is not null then
+    insert into carillon.job_versions select j.*, v_now from carillon.jobs j where j.job_id = p_id;
+    v_new := jsonb_populate_record(null::carillon.jobs, p_job);
+    update carillon.jobs j set version = j.version + 1, updated_at = v_now,
+      name = v_new.name, type = v_new.type, run_at = v_new.run_at, delay_ms = v_new.delay_ms, cron = v_new.cron,
+      "interval" = v_new."interval", timezone = v_new.timezone, dst_gap = v_new.dst_gap, dst_overlap = v_new.dst_overlap,
+      anchor = v_new.anchor, start_at = v_new.start_at, end_at = v_new.end_at, max_fires = v_new.max_fires,
+      jitter_sec = v_new.jitter_sec, misfire = v_new.misfire, misfire_after_sec = v_new.misfire_after_sec,
+      max_catch_up = v_new.max_catch_up, grace_sec = v_new.grace_sec, start_within_sec = v_new.start_within_sec,
+      deadline_sec = v_new.deadline_sec, overlap = v_new.overlap, pool = v_new.pool, lane = v_new.lane,
+      handler = v_new.handler, payload = v_new.payload, policy = v_new.policy, labels = v_new.labels,
+      key = v_new.key, managed_by = v_new.managed_by
+    where j.job_id = p_id;
+  end if;
+  update carillon.jobs j set state = p_state, updated_at = v_now where j.job_id = p_id and j.state <> p_state;
+  update carillon.schedules s
+  set version = j.version, nominal = carillon.at(p_nominal), due = carillon.at(p_due), live = coalesce(p_live, s.live)
+  from carillon.jobs j where j.job_id = p_id and s.job_id = p_id;
+
+  if p_skipped is not null then
+    with born as (
+      insert into carillon.executions (execution_id, job_id, job_version, tenant, pool, lane, handler, tag, origin,
+        scheduled_for, due_at, fired_at, labels, skipped_last, skipped_count, state, reason, finished_at)
+      select i.id, p_id, p_version, j.tenant, j.pool, j.lane, j.handler, -1, 'SCHEDULE', carillon.at(i.nominal),
+        carillon.at(i.due), v_now, j.labels, carillon.at(i.last), i.count, 'SKIPPED', i.reason, v_now
+      from jsonb_to_recordset(p_skipped) i(id uuid, nominal bigint, due bigint, reason text, last bigint, count int)
+      cross join carillon.installation n
+      join carillon.jobs j on j.job_id = p_id
+      where i.id >= n.floor_id
+      on conflict (execution_id) do nothing
+      returning execution_id, tenant)
+    insert into carillon.endings (execution_id, tenant, state) select b.execution_id, b.tenant, 'SKIPPED' from born b;
+  end if;
+  return true;
+end $$;

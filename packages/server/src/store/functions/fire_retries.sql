@@ -1,0 +1,35 @@
+-- Brings executions whose retry is due (or whose hand-back delay is over) back to `ready`, with a new tag.
+-- Locks: shards (share), executions by id, retries. A cancel that was faster took the retries row; nothing happens then.
+create or replace function carillon.fire_retries(
+  p_shards smallint[], p_epochs bigint[], p_ids uuid[], p_tags bigint[], p_now timestamptz default null)
+returns table (moved uuid[], queued jsonb)
+language plpgsql volatile
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
+as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_shards smallint[];
+begin
+  v_shards := carillon.hold_shards(p_shards, p_epochs);
+  if cardinality(v_shards) = 0 then
+    return;
+  end if;
+  perform from carillon.executions e where e.execution_id = any (p_ids) order by e.execution_id for update;
+  with due as (
+    delete from carillon.retries t using unnest(p_ids, p_tags) i(execution_id, tag)
+    where t.execution_id = i.execution_id and t.due <= v_now and t.shard = any (v_shards)
+    returning t.execution_id, i.tag
+  ), again as (
+    update carillon.executions e set tag = due.tag from due
+    where e.execution_id = due.execution_id and e.state is null
+    returning e.execution_id, e.pool, e.lane, e.tag
+  ), in_ready as (
+    insert into carillon.ready (pool, lane, tag, execution_id)
+    select a.pool, a.lane, a.tag, a.execution_id from again a
+    returning pool, lane, tag, execution_id)
+  select array_agg(execution_id), (select jsonb_agg(jsonb_build_array(r.pool, r.lane, r.tag, r.count)) from (
+      select pool, lane, min(tag) tag, count(*) count from in_ready group by pool, lane) r)
+  into moved, queued from in_ready;
+  return next;
+end $$;

@@ -1,0 +1,50 @@
+-- Takes what callers enqueued in transactions of their own into the ledger and the queue, after their commit.
+-- Locks: shards (share), submissions (SKIP LOCKED).
+create or replace function carillon.fire_submissions(
+  p_shards smallint[], p_epochs bigint[], p_ids uuid[], p_tags bigint[], p_now timestamptz default null)
+returns table (moved uuid[], queued jsonb)
+language plpgsql volatile
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
+as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_shards smallint[];
+  v_ids uuid[];
+begin
+  v_shards := carillon.hold_shards(p_shards, p_epochs);
+  if cardinality(v_shards) = 0 then
+    return;
+  end if;
+  v_ids := array(
+    select u.execution_id from carillon.submissions u
+    where u.execution_id = any (p_ids) and u.run_at <= v_now and u.shard = any (v_shards)
+    order by u.execution_id for update skip locked);
+  with due as (
+    delete from carillon.submissions u using unnest(p_ids, p_tags) i(execution_id, tag)
+    where u.execution_id = i.execution_id and u.execution_id = any (v_ids)
+    returning u.*, i.tag
+  ), born as (
+    insert into carillon.executions (execution_id, job_id, tenant, pool, lane, handler, tag, origin,
+      scheduled_for, due_at, fired_at, deadline_at, expires_at, name, payload, policy, labels, traceparent)
+    select d.execution_id, d.execution_id, d.tenant, d.pool, d.lane, d.handler, d.tag, 'SUBMIT',
+      d.run_at, d.run_at, v_now, v_now + (d.policy ->> 'deadlineSec')::int * interval '1 second',
+      d.run_at + (d.policy ->> 'startWithinSec')::int * interval '1 second',
+      d.name, d.payload, d.policy, d.labels, d.traceparent
+    from due d
+    on conflict (execution_id) do nothing
+    returning execution_id, pool, lane, tag, expires_at, deadline_at
+  ), in_deadlines as (
+    insert into carillon.deadlines (execution_id, kind, due)
+    select b.execution_id, 'START', b.expires_at from born b where b.expires_at is not null
+    union all
+    select b.execution_id, 'FINISH', b.deadline_at from born b where b.deadline_at is not null
+  ), in_ready as (
+    insert into carillon.ready (pool, lane, tag, execution_id)
+    select b.pool, b.lane, b.tag, b.execution_id from born b
+    returning pool, lane, tag, execution_id)
+  select array_agg(execution_id), (select jsonb_agg(jsonb_build_array(r.pool, r.lane, r.tag, r.count)) from (
+      select pool, lane, min(tag) tag, count(*) count from in_ready group by pool, lane) r)
+  into moved, queued from in_ready;
+  return next;
+end $$;

@@ -1,0 +1,109 @@
+-- REPORT: takes over how attempts ended. Every entry names its fence; one that holds no lease changes nothing.
+--
+-- p_outcomes: SUCCEEDED, FAILED, TIMED_OUT, WORKER_LOST, CANCELLED, HANDED_BACK, COMPLETED_IN_TRANSACTION.
+-- p_nexts, for what did not succeed: RETRY (back at p_retries_at) or DEAD (p_reasons says why); decided by
+-- domain/retry.ts from the policy. Two things on the row go before what the report says: `completed` (the handler's
+-- own transaction committed the result) makes it SUCCEEDED, `cancel_at` makes whatever did not succeed CANCELLED.
+-- Verdicts, in the order of the input: ACCEPTED, REFUSED (old fence, put on record), BUSY (the row is locked: report
+-- again with the next batch).
+-- Locks: running by id (SKIP LOCKED), executions, waiting, retries, endings.
+create or replace function carillon.report(
+  p_ids uuid[], p_fences bigint[], p_outcomes text[], p_nexts text[], p_reasons text[], p_retries_at bigint[],
+  p_started_at bigint[], p_results text[], p_errors jsonb[], p_progress text[], p_logs text[], p_actors text[],
+  p_now timestamptz default null)
+returns table (verdicts text[], ended uuid[], retry_due bigint)
+language plpgsql volatile
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
+as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_held uuid[];
+  v_guarded uuid[];
+  -- Spares the search of each id among all others in the ordinary case: [m] 16 of 65 ms for 1,000.
+  v_all boolean;
+begin
+  v_held := array(
+    select r.execution_id from unnest(p_ids, p_fences) i(execution_id, fence)
+    join carillon.running r on r.execution_id = i.execution_id and r.fence = i.fence
+    order by r.execution_id for update of r skip locked);
+  v_all := cardinality(v_held) = cardinality(p_ids);
+
+  with gone as (
+    delete from carillon.running r
+    using unnest(p_ids, p_fences, p_outcomes, p_nexts, p_reasons, p_retries_at, p_started_at, p_results, p_errors,
+                 p_progress, p_logs, p_actors)
+      i(execution_id, fence, outcome, next, reason, retry_at, started_at, result, error, progress, log, actor)
+    where r.execution_id = i.execution_id and r.fence = i.fence and (v_all or i.execution_id = any (v_held))
+    returning r.execution_id, r.fence, r.worker_id, r.attempt, r.leased_at, coalesce(i.progress, r.progress) progress,
+      i.retry_at, carillon.at(i.started_at) started_at, i.error, i.log, i.actor,
+      case when r.completed then r.result else i.result end result,
+      case when r.completed or i.outcome = 'SUCCEEDED' then 'SUCCEEDED'
+           when i.outcome = 'COMPLETED_IN_TRANSACTION' then 'FAILED' else i.outcome end outcome,
+      case when r.completed or i.outcome = 'SUCCEEDED' then 'SUCCEEDED'
+           when r.cancel_reason = 'DEADLINE' then 'DEAD'
+           when r.cancel_at is not null or i.outcome = 'CANCELLED' then 'CANCELLED'
+           when i.next = 'DEAD' then 'DEAD' end state,
+      case when r.completed or i.outcome = 'SUCCEEDED' then null
+           when r.cancel_at is not null then r.cancel_reason
+           else i.reason end reason
+  ), written as (
+    update carillon.executions e
+    set state = g.state, reason = g.reason, finished_at = case when g.state is not null then v_now end,
+        attempt = case when g.outcome = 'HANDED_BACK' then e.attempt else g.attempt end,
+        releases = e.releases + case when g.outcome = 'HANDED_BACK' then 1 else 0 end,
+        started_at = coalesce(g.started_at, g.leased_at), worker_id = g.worker_id, fence = g.fence,
+        progress = coalesce(g.progress, e.progress), result = g.result, error = g.error,
+        log = case when g.log is null then e.log else right(coalesce(e.log, '') || g.log, 262144) end,
+        history = case when g.state = 'SUCCEEDED' then e.history else
+          coalesce(e.history, '[]') || jsonb_strip_nulls(jsonb_build_object(
+            'at', carillon.ms(v_now), 'to', coalesce(g.outcome, g.state), 'actor', g.actor, 'reason', g.reason,
+            'attempt', g.attempt, 'fence', g.fence, 'workerId', g.worker_id,
+            'startedAt', carillon.ms(coalesce(g.started_at, g.leased_at)), 'error', g.error)) end
+    from gone g where e.execution_id = g.execution_id
+    returning e.execution_id, e.job_id, e.tenant, e.pool, e.lane, e.state, e.guarded, e.expires_at, e.deadline_at,
+      g.outcome, g.retry_at
+  ), in_endings as (
+    insert into carillon.endings (execution_id, tenant, state)
+    select w.execution_id, w.tenant, w.state from written w where w.state <> 'SUCCEEDED'
+  ), in_retries as (
+    insert into carillon.retries (execution_id, shard, due, tenant, pool, lane, state)
+    select w.execution_id, carillon.shard_of(w.job_id, n.shard_count), carillon.at(w.retry_at), w.tenant, w.pool, w.lane,
+      case w.outcome when 'HANDED_BACK' then 'PENDING' else w.outcome end
+    from written w cross join carillon.installation n where w.state is null
+    returning due)
+  select array_agg(w.execution_id) filter (where w.state is not null),
+    array_agg(distinct w.job_id) filter (where w.state is not null and w.guarded),
+    (select carillon.ms(min(due)) from in_retries)
+  into ended, v_guarded, retry_due from written w;
+
+  -- Only now, in a statement of its own: what began to wait while we waited for the ledger row is visible.
+  if v_guarded is not null then
+    retry_due := least(retry_due, carillon.ms(carillon.release_waiting(v_guarded, v_now)));
+  end if;
+
+  if v_all then
+    verdicts := array_fill('ACCEPTED'::text, array[cardinality(p_ids)]);
+  else
+    select array_agg(
+      case when i.execution_id = any (v_held) then 'ACCEPTED'
+           when exists (select from carillon.running r where r.execution_id = i.execution_id and r.fence = i.fence) then 'BUSY'
+           -- The same report once more, after its answer was lost.
+           when e.fence = i.fence and (e.state = i.outcome or e.state = 'SUCCEEDED' and i.outcome = 'COMPLETED_IN_TRANSACTION'
+             or e.history @? format('$[*] ? (@.fence == %s && @.to == "%s")', i.fence, i.outcome)::jsonpath) then 'ACCEPTED'
+           else 'REFUSED' end
+      order by i.ordinal)
+    into verdicts
+    from unnest(p_ids, p_fences, p_outcomes) with ordinality i(execution_id, fence, outcome, ordinal)
+    left join carillon.executions e on e.execution_id = i.execution_id;
+
+    insert into carillon.audit (at, tenant, actor, action, subject, detail)
+    select v_now, e.tenant, coalesce(i.actor, 'worker'), 'execution.report_refused', i.execution_id::text,
+      jsonb_build_object('fence', i.fence, 'outcome', i.outcome, 'currentFence', coalesce(r.fence, e.fence))
+    from unnest(p_ids, p_fences, p_outcomes, p_actors, verdicts) i(execution_id, fence, outcome, actor, verdict)
+    left join carillon.executions e on e.execution_id = i.execution_id
+    left join carillon.running r on r.execution_id = i.execution_id
+    where i.verdict = 'REFUSED';
+  end if;
+  return next;
+end $$;

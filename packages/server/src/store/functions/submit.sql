@@ -1,0 +1,39 @@
+-- SUBMIT: a submission that is due now does at once what FIRE does for a schedule: ledger row and ready row.
+-- Each row is a new execution with an id of its own; the ready rows come from what was really inserted.
+-- Locks: none but its own rows.
+create or replace function carillon.submit(
+  p_ids uuid[], p_tenants text[], p_names text[], p_pools text[], p_lanes smallint[], p_handlers text[], p_tags bigint[],
+  p_runs_at bigint[], p_payloads text[], p_policies jsonb[], p_labels jsonb[], p_traceparents text[],
+  p_now timestamptz default null)
+returns table (inserted int)
+language plpgsql volatile
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+begin
+  with born as (
+    insert into carillon.executions (execution_id, job_id, tenant, name, pool, lane, handler, tag, origin,
+      scheduled_for, due_at, fired_at, expires_at, deadline_at, payload, policy, labels, traceparent)
+    select i.id, i.id, i.tenant, i.name, i.pool, i.lane, i.handler, i.tag, 'SUBMIT',
+      carillon.at(i.run_at), carillon.at(i.run_at), v_now,
+      carillon.at(i.run_at) + (i.policy ->> 'startWithinSec')::int * interval '1 second',
+      v_now + (i.policy ->> 'deadlineSec')::int * interval '1 second',
+      i.payload, i.policy, i.labels, i.traceparent
+    from unnest(p_ids, p_tenants, p_names, p_pools, p_lanes, p_handlers, p_tags, p_runs_at, p_payloads, p_policies,
+      p_labels, p_traceparents)
+      i(id, tenant, name, pool, lane, handler, tag, run_at, payload, policy, labels, traceparent)
+    on conflict (execution_id) do nothing
+    returning execution_id, pool, lane, tag, expires_at, deadline_at
+  ), in_deadlines as (
+    insert into carillon.deadlines (execution_id, kind, due)
+    select b.execution_id, 'START', b.expires_at from born b where b.expires_at is not null
+    union all
+    select b.execution_id, 'FINISH', b.deadline_at from born b where b.deadline_at is not null
+  ), in_ready as (
+    insert into carillon.ready (pool, lane, tag, execution_id)
+    select b.pool, b.lane, b.tag, b.execution_id from born b
+    returning 1)
+  select count(*) into inserted from in_ready;
+  return next;
+end $$;

@@ -1,0 +1,58 @@
+import type { JobState } from '@carillon/contract'
+import type { Database } from '../database.ts'
+import type { JobRecord, JobRow } from '../rows.ts'
+
+interface Row {
+  job: JobRow & { version: number; state: JobState; created_at: string; updated_at: string }
+  shard: number
+  nominal: number | null
+  due: number | null
+  fires: number
+}
+
+const selectJob = `
+  select to_jsonb(j) job, s.shard, carillon.ms(s.nominal) nominal, carillon.ms(s.due) due, s.fires
+  from carillon.jobs j join carillon.schedules s on s.job_id = j.job_id`
+
+export async function readJob(database: Database, tenant: string, jobId: string): Promise<JobRecord | null> {
+  const rows = await database.query<Row>(
+    'read-job',
+    `${selectJob} where j.job_id = $1 and j.tenant = $2 and j.state <> 'DELETED'`,
+    [jobId, tenant],
+  )
+  return rows[0] ? record(rows[0]) : null
+}
+
+export async function readJobByKey(database: Database, tenant: string, key: string): Promise<JobRecord | null> {
+  const rows = await database.query<Row>(
+    'read-job-by-key',
+    `${selectJob} where j.tenant = $1 and j.key = $2 and j.state <> 'DELETED'`,
+    [tenant, key],
+  )
+  return rows[0] ? record(rows[0]) : null
+}
+
+/** Every job that has a wall clock in it and something to come, in pages by id. */
+export async function readJobsAfter(database: Database, afterId: string, limit: number): Promise<JobRecord[]> {
+  const rows = await database.query<Row>(
+    'read-jobs-after',
+    `${selectJob} where j.job_id > $1 and j.type in ('CRON', 'INTERVAL') and s.due is not null order by j.job_id limit $2`,
+    [afterId, limit],
+  )
+  return rows.map(record)
+}
+
+function record(row: Row): JobRecord {
+  const { version, state, created_at, updated_at, ...definition } = row.job
+  return {
+    definition,
+    version,
+    state,
+    shard: row.shard,
+    nominal: row.nominal,
+    due: row.due,
+    fires: row.fires,
+    createdAt: Date.parse(created_at),
+    updatedAt: Date.parse(updated_at),
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * Brings the schema up to this version: numbered files, forward only, under an advisory lock, so that ten nodes may
+ * start at once. The functions are laid down again whenever their text differs from what the database holds; a change
+ * of a function's arguments takes a new name, because nodes of two versions run side by side.
+ */
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { CarillonError } from '@carillon/contract'
+import type pg from 'pg'
+import type { Database } from './database.ts'
+
+/** Any number, the same for all nodes. */
+const advisoryLock = 0x0ca1_1110
+
+interface Migration {
+  version: number
+  name: string
+  sql: string
+  /** A node that does not know this migration cannot work with what it leaves. */
+  breaking: boolean
+}
+
+export interface InstallationSettings {
+  shardCount: number
+  partitionHours: number
+  retentionDays: number
+}
+
+export async function migrate(database: Database, settings: InstallationSettings): Promise<void> {
+  const client = await database.connect()
+  try {
+    // Building the schema takes longer than a statement of the engine may.
+    await client.query('set statement_timeout = 0')
+    await client.query('select pg_advisory_lock($1)', [advisoryLock])
+    try {
+      await client.query('begin')
+      await apply(client, settings)
+      await client.query('commit')
+    } catch (error) {
+      await client.query('rollback')
+      throw error
+    } finally {
+      await client.query('select pg_advisory_unlock($1)', [advisoryLock])
+    }
+  } finally {
+    client.release(true)
+  }
+}
+
+async function apply(client: pg.PoolClient, settings: InstallationSettings): Promise<void> {
+  await requireServerVersion(client)
+  await client.query(`
+    create schema if not exists carillon;
+    create table if not exists carillon.migrations (
+      version int primary key, name text not null, breaking boolean not null,
+      applied_at timestamptz not null default clock_timestamp());
+    create table if not exists carillon.function_texts (
+      singleton boolean primary key default true check (singleton), digest text not null)`)
+  const known = readMigrations()
+  const newest = known.at(-1)!.version
+  const { rows: applied } = await client.query<{ version: number; name: string; breaking: boolean }>(
+    'select version, name, breaking from carillon.migrations order by version',
+  )
+  const foreign = applied.find((m) => m.version > newest && m.breaking)
+  if (foreign) {
+    throw new CarillonError('SCHEMA_TOO_NEW', {
+      message: `The database has migration ${foreign.version} (${foreign.name}), this version knows up to ${newest}`,
+      hint: 'Upgrade this node to the version that runs on the other nodes',
+    })
+  }
+  for (const migration of known.filter((m) => !applied.some((a) => a.version === m.version))) {
+    await client.query(migration.sql)
+    await client.query('insert into carillon.migrations (version, name, breaking) values ($1, $2, $3)', [
+      migration.version,
+      migration.name,
+      migration.breaking,
+    ])
+  }
+  if (applied.every((m) => m.version <= newest)) await layFunctions(client)
+  await createInstallation(client, settings)
+}
+
+async function requireServerVersion(client: pg.PoolClient): Promise<void> {
+  const { rows } = await client.query<{ server_version_num: string }>('show server_version_num')
+  if (Number(rows[0]!.server_version_num) < 150_000) {
+    throw new CarillonError('CONFIG_INVALID', {
+      message: `PostgreSQL ${rows[0]!.server_version_num} is too old`,
+      hint: 'Carillon needs PostgreSQL 15 or later',
+    })
+  }
+}
+
+async function layFunctions(client: pg.PoolClient): Promise<void> {
+  const text = functionsSql()
+  const digest = createHash('sha256').update(text).digest('hex')
+  const { rows } = await client.query<{ digest: string }>('select digest from carillon.function_texts')
+  if (rows[0]?.digest === digest) return
+  await client.query(text)
+  await client.query(
+    'insert into carillon.function_texts (digest) values ($1) on conflict (singleton) do update set digest = excluded.digest',
+    [digest],
+  )
+}
+
+/** The settings of the first node to arrive hold; later ones read them. */
+async function createInstallation(client: pg.PoolClient, settings: InstallationSettings): Promise<void> {
+  const created = await client.query(
+    `insert into carillon.installation (shard_count, partition_hours, retention_days, floor_id)
+     values ($1, $2, $3, carillon.first_id(carillon.ms(date_trunc('day', clock_timestamp() at time zone 'UTC') at time zone 'UTC' - interval '1 day')))
+     on conflict (singleton) do nothing`,
+    [settings.shardCount, settings.partitionHours, settings.retentionDays],
+  )
+  if (created.rowCount === 0) return
+  await client.query('insert into carillon.shards (shard) select generate_series(0, $1 - 1)', [settings.shardCount])
+  await client.query(`insert into carillon.pools (pool) values ('default')`)
+}
+
+/** All the SQL of an empty installation, for people who apply it by hand. */
+export function schemaSql(): string {
+  return [...readMigrations().map((m) => m.sql), functionsSql()].join('\n')
+}
+
+function readMigrations(): Migration[] {
+  return sqlFiles('migrations').map(({ file, sql }) => ({
+    version: Number.parseInt(file.slice(0, 4), 10),
+    name: file.slice(5, -'.sql'.length),
+    sql,
+    breaking: /^-- .*breaking: yes/m.test(sql),
+  }))
+}
+
+function functionsSql(): string {
+  return sqlFiles('functions')
+    .map(({ sql }) => sql)
+    .join('\n')
+}
+
+function sqlFiles(folder: string): { file: string; sql: string }[] {
+  const at = new URL(`./${folder}/`, import.meta.url)
+  return readdirSync(at)
+    .filter((file) => file.endsWith('.sql'))
+    .sort()
+    .map((file) => ({ file, sql: readFileSync(new URL(file, at), 'utf8') }))
+}

@@ -1,0 +1,78 @@
+import type { Database } from '../database.ts'
+import { type QueuedWork, queuedOf } from '../rows.ts'
+import type { LedShard } from '../shards/claim.ts'
+
+/** A schedule row to move on, named by what the leader saw of it. */
+export interface Move {
+  jobId: string
+  version: number
+  due: number
+  /** Null: no further occurrence. */
+  nextNominal: number | null
+  nextDue: number | null
+  fires: number
+}
+
+/** An occurrence to record: it fires, or is skipped for a reason (one row for `count` in a row). */
+export interface Occurrence {
+  jobId: string
+  executionId: string
+  nominal: number
+  due: number
+  tag: number
+  skip: { reason: string; last: number; count: number } | null
+}
+
+export interface Fired {
+  /** Jobs whose schedule moved. The others were changed, locked or led by somebody else meanwhile. */
+  moved: string[]
+  fired: number
+  duplicates: number
+  /** Ids that belong to another occurrence already: must not happen. */
+  collisions: string[]
+  tooOld: string[]
+  queued: QueuedWork[]
+}
+
+export async function fire(
+  database: Database,
+  shards: LedShard[],
+  moves: Move[],
+  occurrences: Occurrence[],
+): Promise<Fired> {
+  const rows = await database.query<{
+    moved: string[] | null
+    fired: number
+    duplicates: number
+    collisions: string[] | null
+    too_old: string[] | null
+    queued: [string, number, number, number][] | null
+  }>('fire', 'select * from carillon.fire($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17)', [
+    shards.map((s) => s.shard),
+    shards.map((s) => s.epoch),
+    moves.map((m) => m.jobId),
+    moves.map((m) => m.version),
+    moves.map((m) => m.due),
+    moves.map((m) => m.nextNominal),
+    moves.map((m) => m.nextDue),
+    moves.map((m) => m.fires),
+    occurrences.map((o) => o.jobId),
+    occurrences.map((o) => o.executionId),
+    occurrences.map((o) => o.nominal),
+    occurrences.map((o) => o.due),
+    occurrences.map((o) => o.tag),
+    occurrences.map((o) => o.skip?.reason ?? null),
+    occurrences.map((o) => o.skip?.last ?? null),
+    occurrences.map((o) => o.skip?.count ?? null),
+    database.now,
+  ])
+  const row = rows[0]
+  return {
+    moved: row?.moved ?? [],
+    fired: row?.fired ?? 0,
+    duplicates: row?.duplicates ?? 0,
+    collisions: row?.collisions ?? [],
+    tooOld: row?.too_old ?? [],
+    queued: queuedOf(row?.queued ?? null),
+  }
+}

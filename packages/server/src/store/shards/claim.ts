@@ -1,0 +1,43 @@
+import type { Database } from '../database.ts'
+
+export interface LedShard {
+  shard: number
+  epoch: number
+}
+
+/** Takes this node's share of the shards (see functions/claim_shards.sql) and tells the server's time. */
+export async function claimShards(
+  database: Database,
+  nodeId: string,
+): Promise<{ shards: LedShard[]; serverTime: number }> {
+  const rows = await database.query<{ shards: LedShard[] | null; server_time: number }>(
+    'claim-shards',
+    `select (select json_agg(json_build_object('shard', c.shard, 'epoch', c.epoch)) from carillon.claim_shards($1, $2) c) shards,
+       carillon.ms(clock_timestamp()) server_time`,
+    [nodeId, database.now],
+  )
+  return { shards: rows[0]!.shards ?? [], serverTime: rows[0]!.server_time }
+}
+
+/** Gives up every shard and the node's lease, so that others need not wait for it to run out. */
+export async function resign(database: Database, nodeId: string): Promise<void> {
+  await database.query(
+    'resign',
+    `with shards as (update carillon.shards set node_id = null, epoch = epoch + 1 where node_id = $1)
+     delete from carillon.nodes where node_id = $1`,
+    [nodeId],
+  )
+}
+
+/** Starts or prolongs a node's lease; forgets nodes that have been gone for an hour. */
+export async function renewLease(
+  database: Database,
+  node: { nodeId: string; name: string; leaseMs: number },
+): Promise<void> {
+  await database.query('renew-lease', renewLeaseSql, [node.nodeId, node.name, node.leaseMs, database.now])
+}
+
+export const renewLeaseSql = `
+  insert into carillon.nodes (node_id, name, lease_until)
+  values ($1, $2, coalesce($4, clock_timestamp()) + $3 * interval '1 millisecond')
+  on conflict (node_id) do update set lease_until = excluded.lease_until`

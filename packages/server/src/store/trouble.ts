@@ -1,0 +1,53 @@
+/** Passing trouble with PostgreSQL, told apart from errors that will come again: by SQLSTATE and errno, never by text. */
+
+/** The statement can be sent again at once: nothing of it happened. */
+const retryAtOnce = new Set([
+  '40001', // serialization_failure
+  '40P01', // deadlock_detected
+])
+
+/** The server or the way to it is in trouble: wait, then try again. Whether the statement happened is not known. */
+const waitAndRetry = new Set([
+  '08000', // connection_exception
+  '08003', // connection_does_not_exist
+  '08006', // connection_failure
+  '08001', // cannot connect
+  '08004', // server rejected the connection
+  '53300', // too_many_connections
+  '53100', // disk_full
+  '53200', // out_of_memory
+  '53400', // configuration_limit_exceeded
+  '55P03', // lock_not_available
+  '57014', // query_canceled: statement_timeout
+  '57P01', // admin_shutdown
+  '57P02', // crash_shutdown
+  '57P03', // cannot_connect_now
+  '57P05', // idle_session_timeout
+  '25P03', // idle_in_transaction_session_timeout
+  '58030', // io_error
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ERR_CONNECTION_LOST',
+])
+
+export function mayRetryAtOnce(error: unknown): boolean {
+  return retryAtOnce.has(codeOf(error))
+}
+
+export function isPassing(error: unknown): boolean {
+  return retryAtOnce.has(codeOf(error)) || waitAndRetry.has(codeOf(error))
+}
+
+export function codeOf(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return ''
+  if ('code' in error && typeof error.code === 'string') return error.code
+  // node-postgres names a lost connection by message only; its errors then carry no code.
+  if (error instanceof Error && error.constructor === Error && !('severity' in error)) return 'ERR_CONNECTION_LOST'
+  return ''
+}

@@ -1,0 +1,61 @@
+import type { Database } from '../database.ts'
+
+export interface WorkerRow {
+  workerId: string
+  nodeId: string
+  name: string
+  pools: { pool: string; handlers: string[]; slots: number }[]
+}
+
+/** Announces a worker; pools it serves come into being with it. */
+export async function registerWorker(database: Database, worker: WorkerRow): Promise<void> {
+  await database.query(
+    'register-worker',
+    `with pools as (
+       insert into carillon.pools (pool) select p ->> 'pool' from jsonb_array_elements($4::jsonb) p
+       order by 1 on conflict (pool) do nothing)
+     insert into carillon.workers (worker_id, node_id, name, pools, seen_at)
+     values ($1, $2, $3, $4, coalesce($5, clock_timestamp()))
+     on conflict (worker_id) do update set node_id = excluded.node_id, name = excluded.name, pools = excluded.pools, seen_at = excluded.seen_at`,
+    [worker.workerId, worker.nodeId, worker.name, JSON.stringify(worker.pools), database.now],
+  )
+}
+
+export const seeWorkersSql = `
+  update carillon.workers set seen_at = coalesce($2, clock_timestamp()) where worker_id = any ($1::uuid[])`
+
+/** These workers were heard of just now. */
+export async function seeWorkers(database: Database, workerIds: string[]): Promise<void> {
+  await database.query('see-workers', seeWorkersSql, [workerIds, database.now])
+}
+
+/** What a worker holds according to the database, oldest lease first. */
+export async function readHeld(
+  database: Database,
+  workerIds: string[],
+): Promise<{ executionId: string; fence: number; workerId: string; leasedAt: number; cancelReason: string | null }[]> {
+  const rows = await database.query<{
+    execution_id: string
+    fence: number
+    worker_id: string
+    leased_at: number
+    cancel_reason: string | null
+  }>(
+    'read-held',
+    `select execution_id, fence, worker_id, carillon.ms(leased_at) leased_at,
+       case when cancel_at is not null then cancel_reason end cancel_reason
+     from carillon.running where worker_id = any ($1::uuid[])`,
+    [workerIds],
+  )
+  return rows.map((row) => ({
+    executionId: row.execution_id,
+    fence: row.fence,
+    workerId: row.worker_id,
+    leasedAt: row.leased_at,
+    cancelReason: row.cancel_reason,
+  }))
+}
+
+export async function removeWorkers(database: Database, workerIds: string[]): Promise<void> {
+  await database.query('remove-workers', 'delete from carillon.workers where worker_id = any ($1::uuid[])', [workerIds])
+}

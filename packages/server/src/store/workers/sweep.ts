@@ -1,0 +1,93 @@
+import type { Database } from '../database.ts'
+
+/** A running execution that should not be running any more. */
+export interface Stray {
+  executionId: string
+  fence: number
+  workerId: string
+  began: boolean
+  attempt: number
+}
+
+interface Row {
+  execution_id: string
+  fence: number
+  worker_id: string
+  began: boolean
+  attempt: number
+}
+
+const columns = 'r.execution_id, r.fence, r.worker_id, r.began, r.attempt'
+
+/** Executions of workers not heard of since `silentMs` ago, or that no longer exist. Reads all of `running`, which is
+ * as long as there are executions under way. */
+export async function readLost(database: Database, silentMs: number, limit: number): Promise<Stray[]> {
+  const rows = await database.query<Row>(
+    'read-lost',
+    `select ${columns} from carillon.running r left join carillon.workers w on w.worker_id = r.worker_id
+     where (w.worker_id is null and r.leased_at < coalesce($3, clock_timestamp()) - $1 * interval '1 millisecond')
+       or w.seen_at < coalesce($3, clock_timestamp()) - $1 * interval '1 millisecond'
+     order by r.execution_id limit $2`,
+    [silentMs, limit, database.now],
+  )
+  return rows.map(stray)
+}
+
+/** Attempts past their timeout or the grace after a cancel, or silent for longer than they may be. */
+export async function readOverdue(database: Database, limit: number): Promise<Stray[]> {
+  const rows = await database.query<Row>(
+    'read-overdue',
+    `select ${columns} from carillon.running r
+     where r.overdue_at < coalesce($2, clock_timestamp())
+       or r.heartbeat_at + r.heartbeat_timeout_sec * interval '1 second' < coalesce($2, clock_timestamp())
+     order by r.execution_id limit $1`,
+    [limit, database.now],
+  )
+  return rows.map(stray)
+}
+
+/** Workers silent for so long that they are forgotten; those that still hold something stay until it is taken over. */
+export async function removeSilent(database: Database, silentMs: number): Promise<void> {
+  await database.query(
+    'remove-silent',
+    `delete from carillon.workers w where w.seen_at < coalesce($2, clock_timestamp()) - $1 * interval '1 millisecond'
+       and not exists (select from carillon.running r where r.worker_id = w.worker_id)`,
+    [silentMs, database.now],
+  )
+}
+
+/** Start windows and deadlines that have come. Answers what runs and must be told to stop. */
+export async function expireDue(
+  database: Database,
+  limit: number,
+): Promise<{ executionId: string; workerId: string; fence: number }[]> {
+  const rows = await database.query<{ execution_id: string; verdict: string; worker_id: string; fence: number }>(
+    'expire-due',
+    'select execution_id, verdict, worker_id, fence from carillon.expire_due($1, $2)',
+    [limit, database.now],
+  )
+  return rows
+    .filter((row) => row.verdict === 'FLAGGED')
+    .map((row) => ({ executionId: row.execution_id, workerId: row.worker_id, fence: row.fence }))
+}
+
+/** Lets go what waits though nothing is in its way any more. */
+export async function releaseStranded(database: Database): Promise<boolean> {
+  const rows = await database.query<{ due: unknown }>(
+    'release-stranded',
+    `select carillon.release_waiting(array_agg(distinct substr(w.key, 5)::uuid), coalesce($1, clock_timestamp())) due
+     from carillon.waiting w where w.key like 'job:%' having count(*) > 0`,
+    [database.now],
+  )
+  return rows.some((row) => row.due !== null)
+}
+
+function stray(row: Row): Stray {
+  return {
+    executionId: row.execution_id,
+    fence: row.fence,
+    workerId: row.worker_id,
+    began: row.began,
+    attempt: row.attempt,
+  }
+}

@@ -1,0 +1,38 @@
+/** The duties that one node at a time has for the whole installation: it is the leader of shard 0. */
+import type { Leadership } from '../leadership/port.ts'
+import { Loop } from '../lib/loop.ts'
+import type { Service } from '../lib/service.ts'
+import type { Logger } from '../observability/logger.ts'
+
+export interface Duty {
+  name: string
+  everyMs: number
+  runOnce: () => Promise<void>
+}
+
+export class Duties implements Service {
+  readonly #loops: Loop[]
+
+  constructor(options: { duties: Duty[]; leadership: Leadership; logger: Logger }) {
+    const { duties, leadership, logger } = options
+    this.#loops = duties.map(
+      ({ name, everyMs, runOnce }) =>
+        new Loop({
+          name,
+          everyMs,
+          logger,
+          runOnce: async () => {
+            if (leadership.shards().some((s) => s.shard === 0)) await runOnce()
+          },
+        }),
+    )
+  }
+
+  async start(): Promise<void> {
+    for (const loop of this.#loops) await loop.start()
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#loops.map((loop) => loop.stop()))
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * Governments change clocks. The version of the tz database that schedules were computed with is kept; when a node comes
+ * with another, every schedule that follows a wall clock is computed again, and those that moved are reported. An
+ * occurrence whose local time has fired already does not fire again: only what lies after now is looked at.
+ */
+import { jitterOffsetMs } from '../domain/jitter.ts'
+import { nextWithin } from '../domain/schedule.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Logger } from '../observability/logger.ts'
+import type { Database } from '../store/database.ts'
+import { boundsOf, scheduleOf } from '../store/job-schedule.ts'
+import { changeJob } from '../store/jobs/change.ts'
+import { readJobsAfter } from '../store/jobs/read.ts'
+import { readInstallation } from '../store/partitions/manage.ts'
+
+const pageSize = 1_000
+const firstId = '00000000-0000-0000-0000-000000000000'
+
+export class TzWatcher {
+  readonly #options: { database: Database; clock: Clock; logger: Logger; tzVersion: string }
+
+  constructor(options: { database: Database; clock: Clock; logger: Logger; tzVersion: string }) {
+    this.#options = options
+  }
+
+  async runOnce(): Promise<void> {
+    const { database, logger, tzVersion } = this.#options
+    const installation = await readInstallation(database)
+    if (installation.tzVersion === tzVersion) return
+    const moved = installation.tzVersion === null ? [] : await this.recomputeAll()
+    await database.query(null, 'update carillon.installation set tz_version = $1', [tzVersion])
+    if (installation.tzVersion === null) return
+    logger.warn(
+      { from: installation.tzVersion, to: tzVersion, moved: moved.length },
+      'the tz database changed; schedules were computed again',
+    )
+  }
+
+  /** Answers the ids of the jobs that moved, each recorded in the audit. */
+  async recomputeAll(): Promise<string[]> {
+    const { database, clock, tzVersion } = this.#options
+    const moved: string[] = []
+    let after = firstId
+    for (;;) {
+      const page = await readJobsAfter(database, after, pageSize)
+      for (const job of page) {
+        const { definition, nominal } = job
+        const now = clock.now()
+        // What is due is due: it fires, or is a misfire, as it was computed.
+        if (nominal === null || nominal <= now) continue
+        const next = nextWithin(scheduleOf(definition, null), boundsOf(definition), Math.floor(now))
+        if (next === nominal) continue
+        const due = next === null ? null : next + jitterOffsetMs(definition.job_id, definition.jitter_sec)
+        const state = next === null ? 'COMPLETED' : job.state
+        const change = { definition: null, state, nominal: next, due, live: null, skipped: [] } as const
+        if (!(await changeJob(database, job, { ...change, skipped: [] }))) continue
+        moved.push(definition.job_id)
+        await database.query(
+          null,
+          `insert into carillon.audit (tenant, actor, action, subject, detail) values ($1, 'tz watcher', 'job.moved', $2, $3)`,
+          [definition.tenant, definition.job_id, JSON.stringify({ from: nominal, to: next, tzVersion })],
+        )
+      }
+      if (page.length < pageSize) return moved
+      after = page.at(-1)!.definition.job_id
+    }
+  }
+}

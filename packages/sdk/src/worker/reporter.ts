@@ -36,6 +36,7 @@ export class Reporter {
   readonly #backoff = new Backoff()
   readonly #closing = new AbortController()
   #busy = false
+  #finishing = false
   #failing = false
   #heartbeatDue = false
   #progressDue = false
@@ -90,21 +91,27 @@ export class Reporter {
   /** The newest progress of an execution is to be told: with the next report, or within a second. */
   progress(held: Held): void {
     this.#queue.addProgress(held)
-    if (this.#progressTimer === null) this.#sendProgress()
+    if (this.#progressTimer === null && !this.#finishing) this.#sendProgress()
   }
 
-  /** Resolves when every outcome was answered, or when the reporter was closed. */
-  flushed(): Promise<void> {
-    if (!this.#busy && this.#queue.outcomes === 0) return Promise.resolve()
+  /** No more heartbeats; resolves when every outcome was answered and no report is under way, or on `close`. */
+  finish(): Promise<void> {
+    this.#stopTimers()
+    if (!this.#busy) return Promise.resolve()
     return new Promise((resolve) => this.#idleWaiters.push(resolve))
   }
 
   /** Stops for good; what was not answered by then is given up. */
   close(): void {
     this.#closing.abort()
+    this.#stopTimers()
+    this.#resolveIdle()
+  }
+
+  #stopTimers(): void {
+    this.#finishing = true
     if (this.#beat !== null) clearInterval(this.#beat)
     if (this.#progressTimer !== null) clearTimeout(this.#progressTimer)
-    this.#resolveIdle()
   }
 
   #kick(): void {
@@ -134,7 +141,8 @@ export class Reporter {
       await this.#backoff.wait(this.#closing.signal)
     }
     this.#busy = false
-    if (this.#queue.outcomes > 0 || this.#queue.began > 0 || this.#heartbeatDue || this.#progressDue) this.#kick()
+    const signsOfLife = !this.#finishing && (this.#heartbeatDue || this.#progressDue)
+    if (this.#queue.outcomes > 0 || this.#queue.began > 0 || signsOfLife) this.#kick()
     else this.#resolveIdle()
   }
 

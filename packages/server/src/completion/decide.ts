@@ -59,7 +59,7 @@ export function decide(ending: Ending, rules: ExecutionRules | null, now: number
       return fail({ ...base, error }, { outcome: 'FAILED', errorName: error.name }, rules!, now, chance)
     }
     case 'HANDED_BACK':
-      return handBack(base, said.reason, rules!, now)
+      return handBack({ ...base, progress: said.progress ?? null }, said.reason, rules!, now)
   }
 }
 

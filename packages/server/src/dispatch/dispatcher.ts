@@ -28,6 +28,10 @@ export class Dispatcher implements Service {
     await Promise.all([...this.#pools.values()].map((pool) => pool.stop()))
   }
 
+  letOthersFirst(pool: string): void {
+    this.#pools.get(pool)?.letOthersFirst()
+  }
+
   async lease(pool: string, wish: LeaseWish, signal: AbortSignal): Promise<Lease[]> {
     if (this.#stopped) return []
     let dispatcher = this.#pools.get(pool)

@@ -40,6 +40,9 @@ export interface PoolDispatcherOptions {
 
 /** One LEASE takes at most so many: it stays short, and the next one follows at once. */
 const maxPerCall = 1_000
+/** After handing something back for want of its handler a node lets the others go first, by so much, for so long. */
+const courtesyMs = 50
+const courteousForMs = 5_000
 
 export class PoolDispatcher implements Service {
   readonly #options: PoolDispatcherOptions
@@ -47,6 +50,8 @@ export class PoolDispatcher implements Service {
   readonly #positions = priorities.map(() => new ReadyPosition())
   readonly #turns = new LaneTurns()
   readonly #waiting = new Set<Waiting>()
+  #courteousUntil = Number.NEGATIVE_INFINITY
+  #courtesy: NodeJS.Timeout | null = null
 
   constructor(options: PoolDispatcherOptions) {
     this.#options = options
@@ -63,6 +68,7 @@ export class PoolDispatcher implements Service {
   }
 
   async stop(): Promise<void> {
+    if (this.#courtesy) clearTimeout(this.#courtesy)
     await this.#loop.stop()
     for (const wish of this.#waiting) wish.deliver([])
   }
@@ -70,7 +76,15 @@ export class PoolDispatcher implements Service {
   /** Work became ready; `tag` is the smallest of it. */
   hint(lane: number, tag: number): void {
     this.#positions[lane]?.lower(tag)
-    if (this.#waiting.size > 0) this.#loop.wake()
+    if (this.#waiting.size > 0) this.#wake()
+  }
+
+  /**
+   * A worker here lacked a handler. Without this the node that brings the execution back would always be the first to
+   * take it again, and a worker that has the handler would never see it.
+   */
+  letOthersFirst(): void {
+    this.#courteousUntil = this.#options.clock.now() + courteousForMs
   }
 
   /** Resolves with at least one lease, or with none after `waitMs` or when the signal is aborted. */
@@ -89,7 +103,7 @@ export class PoolDispatcher implements Service {
       signal.addEventListener('abort', onAbort)
       this.#waiting.add(waiting)
       if (signal.aborted) settle([])
-      else this.#loop.wake()
+      else this.#wake()
     })
   }
 
@@ -104,6 +118,14 @@ export class PoolDispatcher implements Service {
       this.#hand(leases, wishes)
       if (leases.length < slots.length) return
     }
+  }
+
+  #wake(): void {
+    if (this.#options.clock.now() >= this.#courteousUntil) return this.#loop.wake()
+    this.#courtesy ??= setTimeout(() => {
+      this.#courtesy = null
+      this.#loop.wake()
+    }, courtesyMs)
   }
 
   #freeSlots(): { slots: Slot[]; wishes: Map<string, Waiting> } {

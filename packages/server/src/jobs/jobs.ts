@@ -21,6 +21,7 @@ import { type TriggerVerdict, triggerJob } from '../store/jobs/trigger.ts'
 import { readInstallation } from '../store/partitions/manage.ts'
 import type { JobRecord, JobRow } from '../store/rows.ts'
 import { defineJob, firstOccurrence, nominalAfter } from './define.ts'
+import { requireKept } from './kept.ts'
 import { KnownPools } from './pools.ts'
 
 export interface JobsOptions {
@@ -56,7 +57,7 @@ export class Jobs {
       const now = clock.now()
       const definition = defineJob(input, { jobId: newId(Math.floor(now)), tenant, payload, now })
       const { nominal, due } = firstOccurrence(definition, now)
-      await this.#requireKept(nominal)
+      await requireKept(database, nominal)
       const created = await createJobs(database, [{ definition, nominal, due }])
       if (!created.has(definition.job_id)) continue // a twin with the same key was faster
       signals.publish({ kind: 'DUE', at: due })
@@ -224,7 +225,7 @@ export class Jobs {
       }
     }
     if (nominal === null) firstOccurrence(definition, now) // throws: says that there is nothing to come
-    await this.#requireKept(nominal!)
+    await requireKept(this.#options.database, nominal!)
     return { definition, state, nominal, due: state === 'PAUSED' ? null : nominal! + jitterMs, live, skipped }
   }
 
@@ -264,16 +265,6 @@ export class Jobs {
       [ids],
     )
     return rows.map((row) => row.execution_id)
-  }
-
-  async #requireKept(nominal: number): Promise<void> {
-    const floor = timeOf((await readInstallation(this.#options.database)).floorId)
-    if (nominal >= floor) return
-    throw new CarillonError('TIME_OUT_OF_RANGE', {
-      pointer: '/runAt',
-      message: `${new Date(nominal).toISOString()} lies before the history that is kept (${new Date(floor).toISOString()})`,
-      hint: 'Leave runAt out to run it now',
-    })
   }
 }
 

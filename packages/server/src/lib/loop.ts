@@ -10,8 +10,8 @@ export interface LoopOptions {
   name: string
   everyMs: number
   logger: Logger
-  /** Returns how long to wait at most, if shorter than `everyMs`. */
-  runOnce: () => Promise<number | undefined | void>
+  /** May answer with how long to wait, if shorter than `everyMs`. */
+  runOnce: () => Promise<unknown>
 }
 
 export class Loop implements Service {
@@ -52,7 +52,8 @@ export class Loop implements Service {
     do {
       this.#wakes = 0
       try {
-        delay = Math.min((await this.#options.runOnce()) ?? Number.POSITIVE_INFINITY, this.#options.everyMs)
+        const wish = await this.#options.runOnce()
+        delay = typeof wish === 'number' ? Math.min(wish, this.#options.everyMs) : this.#options.everyMs
         this.#backoff.reset()
       } catch (error) {
         delay = this.#backoff.nextMs()

@@ -21,6 +21,7 @@ import {
 import { type EngineSettings, engineConfig } from '../config/engine-config.ts'
 import { occurrenceId, submissionId } from '../domain/identity.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../embedded/index.ts'
+import { requireKept } from '../jobs/kept.ts'
 import { checkPolicy, storedPolicy } from '../jobs/policy.ts'
 import { KnownPools } from '../jobs/pools.ts'
 import { Problems } from '../jobs/validate.ts'
@@ -208,6 +209,7 @@ export class Carillon {
     }
     await this.#pools.require(pool)
     if (runAt > now) return this.#enqueueLater(definition, text, runAt, tenant, options)
+    if (runAt < now) await requireKept(this.#engine.database, runAt)
     const executionId = submissionId(Math.floor(runAt))
     await this.#engine.submitter.submit({
       executionId,

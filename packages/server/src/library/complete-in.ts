@@ -5,10 +5,11 @@ import { codeOf } from '../store/trouble.ts'
 import { runIn, type Transaction } from './transaction.ts'
 
 const leaseLost = 'CA001'
+const completeSql = 'select carillon.complete_in($1::uuid, $2::bigint, $3::text)'
 
 export const completeIn: CompleteIn = async (tx, { executionId, fence, result }) => {
   try {
-    await runIn(tx as Transaction)('select carillon.complete_in($1, $2, $3)', [executionId, fence, result])
+    await runIn(tx as Transaction)(completeSql, [executionId, fence, result])
   } catch (error) {
     if (codeOf(error) !== leaseLost) throw error
     const message = `the lease of execution ${executionId} was given to another attempt`

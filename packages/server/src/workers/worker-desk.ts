@@ -35,6 +35,7 @@ export class WorkerDesk {
   readonly #options: WorkerDeskOptions
   /** Per worker: what its last report left out although the database says it holds it. */
   readonly #omitted = new Map<string, Set<string>>()
+  readonly #poolsOf = new Map<string, string[]>()
 
   constructor(options: WorkerDeskOptions) {
     this.#options = options
@@ -43,6 +44,10 @@ export class WorkerDesk {
   async register(worker: WorkerAnnouncement): Promise<void> {
     const { database, nodeId } = this.#options
     await registerWorker(database, { ...worker, nodeId })
+    this.#poolsOf.set(
+      worker.workerId,
+      worker.pools.map(({ pool }) => pool),
+    )
   }
 
   async lease(request: LeaseRequest, signal: AbortSignal): Promise<LeaseAnswer> {
@@ -53,6 +58,9 @@ export class WorkerDesk {
   async report(said: WorkerReport): Promise<ReportAnswer> {
     const { completion, database } = this.#options
     const actor = `worker:${said.workerId}`
+    if (said.outcomes.some((o) => o.outcome === 'HANDED_BACK' && o.reason === 'UNKNOWN_HANDLER')) {
+      for (const pool of this.#poolsOf.get(said.workerId) ?? []) this.#options.dispatcher.letOthersFirst(pool)
+    }
     const [outcomes, begun] = await Promise.all([
       Promise.all(
         said.outcomes.map((outcome) =>
@@ -89,6 +97,7 @@ export class WorkerDesk {
     )
     await removeWorkers(database, [workerId])
     this.#omitted.delete(workerId)
+    this.#poolsOf.delete(workerId)
   }
 
   onCancel(workerId: string, listener: (cancellation: Cancellation) => void): () => void {

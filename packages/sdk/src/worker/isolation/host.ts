@@ -24,7 +24,7 @@ export interface HostOptions {
 
 /** The entry beside this file: `.ts` in development, `.js` when built. */
 function entry(name: 'thread-entry' | 'process-entry'): URL {
-  return new URL(`./${name}${extname(import.meta.url)}`, import.meta.url)
+  return new URL(`./${name}${extname(new URL(import.meta.url).pathname)}`, import.meta.url)
 }
 
 export function startThread({ setup, memoryMb }: HostOptions, events: HostEvents): HandlerHost {

@@ -2,7 +2,8 @@ import { defineHandler } from '../../handler.ts'
 import type { Logger } from '../../logger.ts'
 import type { HandlerContext } from '../context.ts'
 import type { RegisteredHandler } from '../registered-handler.ts'
-import { Worker, type WorkerOptions } from '../worker.ts'
+import { Worker } from '../worker.ts'
+import type { WorkerOptions } from '../worker-options.ts'
 import { ScriptedTransport } from './scripted-transport.ts'
 
 export const quiet: Logger = { info: () => {}, warn: () => {}, error: () => {} }

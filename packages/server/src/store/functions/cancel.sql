@@ -63,21 +63,17 @@ begin
     end if;
     v_left := v_hit;
 
-    v_hit := array(
-      with gone as (
-        delete from carillon.waiting w where w.execution_id = any (v_left) returning w.execution_id)
-      select g.execution_id from gone g);
-    v_hit := v_hit || array(
-      with gone as (
-        delete from carillon.retries t where t.execution_id = any (v_left) returning t.execution_id)
-      select g.execution_id from gone g);
-    v_hit := v_hit || array(
-      with gone as (
-        delete from carillon.ready q using carillon.executions e
-        where e.execution_id = any (v_left) and q.pool = e.pool and q.lane = e.lane and q.tag = e.tag
-          and q.execution_id = e.execution_id
-        returning q.execution_id)
-      select g.execution_id from gone g);
+    with gone_waiting as (
+      delete from carillon.waiting w where w.execution_id = any (v_left) returning w.execution_id
+    ), gone_retries as (
+      delete from carillon.retries t where t.execution_id = any (v_left) returning t.execution_id
+    ), gone_ready as (
+      delete from carillon.ready q using carillon.executions e
+      where e.execution_id = any (v_left) and q.pool = e.pool and q.lane = e.lane and q.tag = e.tag
+        and q.execution_id = e.execution_id
+      returning q.execution_id)
+    select coalesce(array_agg(g.execution_id), '{}') into v_hit from (
+      select * from gone_waiting union all select * from gone_retries union all select * from gone_ready) g;
     with ended as (
       update carillon.executions e
       set state = 'CANCELLED', reason = p_reason, finished_at = v_now,

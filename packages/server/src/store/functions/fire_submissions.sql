@@ -1,4 +1,5 @@
 -- Takes what callers enqueued in transactions of their own into the ledger and the queue, after their commit.
+-- An id older than the kept history has no partition: it stays where it is rather than hold up the others.
 -- Locks: shards (share), submissions (SKIP LOCKED).
 create or replace function carillon.fire_submissions(
   p_shards smallint[], p_epochs bigint[], p_ids uuid[], p_tags bigint[], p_now timestamptz default null)
@@ -11,14 +12,17 @@ declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_shards smallint[];
   v_ids uuid[];
+  v_floor uuid;
 begin
   v_shards := carillon.hold_shards(p_shards, p_epochs);
   if cardinality(v_shards) = 0 then
     return;
   end if;
+  select floor_id into v_floor from carillon.installation;
   v_ids := array(
     select u.execution_id from carillon.submissions u
     where u.execution_id = any (p_ids) and u.run_at <= v_now and u.shard = any (v_shards)
+      and u.execution_id >= v_floor
     order by u.execution_id for update skip locked);
   with due as (
     delete from carillon.submissions u using unnest(p_ids, p_tags) i(execution_id, tag)

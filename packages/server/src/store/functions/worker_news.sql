@@ -7,17 +7,19 @@ language plpgsql volatile
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 as $$
+declare
+  v_begun uuid[];
 begin
-  return array(
-    with held as (
-      select r.execution_id from unnest(p_ids, p_fences) i(execution_id, fence)
-      join carillon.running r on r.execution_id = i.execution_id and r.fence = i.fence
-      where r.cancel_at is null
-      order by r.execution_id for update of r skip locked
-    ), begun as (
-      update carillon.running r set began = true from held
-      where r.execution_id = held.execution_id returning r.execution_id)
-    select b.execution_id from begun b);
+  with held as (
+    select r.execution_id from unnest(p_ids, p_fences) i(execution_id, fence)
+    join carillon.running r on r.execution_id = i.execution_id and r.fence = i.fence
+    where r.cancel_at is null
+    order by r.execution_id for update of r skip locked
+  ), begun as (
+    update carillon.running r set began = true from held
+    where r.execution_id = held.execution_id returning r.execution_id)
+  select coalesce(array_agg(b.execution_id), '{}') into v_begun from begun b;
+  return v_begun;
 end $$;
 
 create or replace function carillon.store_progress(

@@ -1,0 +1,48 @@
+-- Refuses a policy that nobody could obey: found out when the execution fires, it would hold up all that fire with it.
+-- The same rules as jobs/policy.ts.
+create or replace function carillon.check_policy(p_policy jsonb) returns void
+language plpgsql immutable
+as $$
+declare
+  v_key text;
+  v_words text;
+  v_given text;
+begin
+  if jsonb_typeof(p_policy) <> 'object' or jsonb_typeof(coalesce(p_policy -> 'retryPolicy', '{}')) <> 'object' then
+    raise exception 'carillon.enqueue: policy and its retryPolicy must be JSON objects' using errcode = '22023',
+      hint = 'Such as {"timeoutSec": 60, "retryPolicy": {"maxAttempts": 3}}.';
+  end if;
+  with given as (
+    select f.key, f.value from jsonb_each(p_policy) f where f.key <> 'retryPolicy'
+    union all
+    select 'retryPolicy.' || f.key, f.value from jsonb_each(p_policy -> 'retryPolicy') f
+  ), numbers (key, low, high, whole) as (values
+    ('timeoutSec', 0.001, 31622400, false), ('deadlineSec', 1, 31622400, true), ('startWithinSec', 1, 31622400, true),
+    ('heartbeatTimeoutSec', 1, 31622400, true), ('unknownHandlerSec', 0, 31622400, true),
+    ('cancelGraceSec', 0, 3600, true), ('retryPolicy.maxAttempts', 1, 10000, true), ('retryPolicy.factor', 1, 100, false),
+    ('retryPolicy.initialDelayMs', 0, 31622400000, true), ('retryPolicy.maxDelayMs', 0, 31622400000, true),
+    ('retryPolicy.jitter', 0, 1, false)
+  ), rules (key, words, path) as (
+    select n.key, format('a %snumber from %s to %s', case when n.whole then 'whole ' else '' end, n.low, n.high),
+      format('strict $ ? (@ >= %s && @ <= %s%s)', n.low, n.high, case when n.whole then ' && @.floor() == @' else '' end)
+    from numbers n
+    union all values
+    ('delivery', 'AT_LEAST_ONCE or AT_MOST_ONCE', 'strict $ ? (@ == "AT_LEAST_ONCE" || @ == "AT_MOST_ONCE")'),
+    ('retryPolicy.backoff', 'EXPONENTIAL, LINEAR or FIXED',
+      'strict $ ? (@ == "EXPONENTIAL" || @ == "LINEAR" || @ == "FIXED")'),
+    ('retryPolicy.delaysMs', 'an array of whole numbers from 0 to 31622400000', 'strict $ ? (@.type() == "array" && !exists(
+      @[*] ? (@.type() != "number" || @.floor() != @ || @ < 0 || @ > 31622400000)))'),
+    ('retryPolicy.nonRetryableErrors', 'an array of names', 'strict $ ? (@.type() == "array" && !exists(
+      @[*] ? (@.type() != "string")))'))
+  select g.key, left(g.value::text, 100), coalesce('must be ' || r.words, 'is not known')
+  into v_key, v_given, v_words
+  from given g left join rules r on r.key = g.key
+  where r.key is null or not g.value @? r.path::jsonpath
+  order by g.key limit 1;
+  if v_key is not null then
+    raise exception 'carillon.enqueue: policy.% %', v_key, v_words using errcode = '22023',
+      hint = format('It is %s. Known are timeoutSec, deadlineSec, startWithinSec, heartbeatTimeoutSec, cancelGraceSec, '
+        'unknownHandlerSec, delivery, and in retryPolicy maxAttempts, backoff, initialDelayMs, factor, maxDelayMs, jitter, '
+        'delaysMs, nonRetryableErrors.', v_given);
+  end if;
+end $$;

@@ -1,6 +1,6 @@
 /**
  * The composition root: from a configuration to a running node. The only file that knows every folder. Parts start in
- * the order in which they need each other and stop in the reverse one.
+ * the order in which they need each other.
  */
 
 import { Submitter } from './admission/submitter.ts'
@@ -42,6 +42,7 @@ export class Engine implements Service {
   readonly #completion: Completion
   readonly #partitioner: Partitioner
   readonly #services: Service[]
+  readonly #stopOrder: Service[]
 
   constructor(config: EngineConfig, logger: Logger) {
     this.#config = config
@@ -128,6 +129,8 @@ export class Engine implements Service {
     this.#completion = completion
     this.#partitioner = partitioner
     this.#services = [signals, pulse, leadership, virtualTimes, dispatcher, scheduler, duties]
+    // The pulse ends before leadership is given up: a renewal after that would bring the node back to life.
+    this.#stopOrder = [duties, scheduler, dispatcher, virtualTimes, pulse, leadership, signals]
   }
 
   async start(): Promise<void> {
@@ -142,7 +145,7 @@ export class Engine implements Service {
   async stop(): Promise<void> {
     await this.submitter.idle()
     await this.#completion.idle()
-    for (const service of [...this.#services].reverse()) await service.stop()
+    for (const service of this.#stopOrder) await service.stop()
     await this.#completion.idle()
     await this.database.end()
   }

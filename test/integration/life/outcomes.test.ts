@@ -136,7 +136,9 @@ describe('how an execution ends', () => {
 
   it('never starts when cancelled before', async () => {
     const before = countedRuns
-    await test.carillon.enqueue(counted, {}, { delayMs: 60_000 })
+    const future = await test.carillon.enqueue(counted, {}, { delayMs: 60_000 })
+    expect(await test.carillon.cancel(future.executionId)).toBe('CANCELLED')
+    await expect(test.carillon.cancel(future.executionId)).rejects.toMatchObject({ code: 'EXECUTION_NOT_FOUND' })
     const handle = await test.carillon.enqueue(
       failing,
       { times: 1, how: 'throw' },

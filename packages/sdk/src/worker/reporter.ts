@@ -8,12 +8,14 @@
  */
 import type { Clock, ServerClock } from '../clock.ts'
 import type { Logger } from '../logger.ts'
-import { Backoff } from './backoff.ts'
+import { Backoff, pause } from './backoff.ts'
 import type { Held, HeldTable } from './held.ts'
 import { type ReportBatch, ReportQueue } from './report-queue.ts'
 import type { Cancellation, HeldExecution, ReportAnswer, Transport } from './transport.ts'
 
 const progressEveryMs = 1_000
+/** Before an outcome is told again that met another transaction. */
+const busyPauseMs = 50
 
 export interface ReporterOptions {
   transport: Transport
@@ -135,7 +137,7 @@ export class Reporter {
     while (!this.#closing.signal.aborted) {
       const answer = await this.#send(batch)
       if (answer !== null) {
-        this.#answered(batch, answer)
+        if (this.#answered(batch, answer) > 0) await pause(busyPauseMs, this.#closing.signal)
         break
       }
       await this.#backoff.wait(this.#closing.signal)
@@ -183,10 +185,18 @@ export class Reporter {
     return named
   }
 
-  #answered({ outcomes, began }: ReportBatch, answer: ReportAnswer): void {
+  /** Answers how many outcomes have to be told again. */
+  #answered({ outcomes, began }: ReportBatch, answer: ReportAnswer): number {
     const { serverClock, table, logger } = this.#options
+    let busy = 0
     serverClock.observe(answer.serverTime)
     outcomes.forEach((held, at) => {
+      if (answer.outcomes[at] === 'BUSY') {
+        busy++
+        held.sent = false
+        this.#queue.addOutcome(held)
+        return
+      }
       if (answer.outcomes[at] === 'REFUSED') {
         this.#refused++
         const { executionId, fence } = held.execution
@@ -205,6 +215,7 @@ export class Reporter {
     this.#backoff.reset()
     this.#failing = false
     this.#options.onAnswered()
+    return busy
   }
 
   #resolveIdle(): void {

@@ -118,6 +118,8 @@ export type ReportVerdict =
   | 'ACCEPTED'
   /** The fence is too old: the execution is another attempt's. Nothing was changed; the refusal is on record. */
   | 'REFUSED'
+  /** Another transaction holds the execution at this moment. Nothing was changed; report it again. */
+  | 'BUSY'
 
 export interface ReportAnswer {
   serverTime: number

@@ -2,10 +2,12 @@
  * Submissions that are due now: what FIRE does for a schedule, done at once. Submissions that arrive together are written
  * together, each answered after its commit.
  */
+import { BatchLimit } from '../lib/batch-limit.ts'
 import { Batcher } from '../lib/batcher.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
 import { type Submission, submit } from '../store/executions/submit.ts'
+import { wasTooSlow } from '../store/trouble.ts'
 import type { TagFlows } from './tags.ts'
 
 const maxBatch = 1_000
@@ -15,16 +17,17 @@ export class Submitter {
   readonly #tag: TagFlows
   readonly #signals: Signals
   readonly #batcher: Batcher<Submission, true>
+  readonly #limit = new BatchLimit(maxBatch)
 
   constructor(options: { database: Database; tag: TagFlows; signals: Signals }) {
     this.#database = options.database
     this.#tag = options.tag
     this.#signals = options.signals
     this.#batcher = new Batcher({
-      maxItems: maxBatch,
+      maxItems: () => this.#limit.current,
       concurrency: 2,
       flush: async (items) => {
-        await this.submitAll(items)
+        await this.#limit.watch(() => this.submitAll(items), wasTooSlow)
         return items.map(() => true as const)
       },
     })

@@ -6,6 +6,7 @@
  * look sooner; without any it looks once a second.
  */
 import { priorities } from '@carillon/contract'
+import { BatchLimit } from '../lib/batch-limit.ts'
 import type { Clock } from '../lib/clock.ts'
 import { Loop } from '../lib/loop.ts'
 import type { Service } from '../lib/service.ts'
@@ -14,6 +15,7 @@ import { LaneTurns, laneTurn } from '../queue/lane-turns.ts'
 import { ReadyPosition } from '../queue/ready-position.ts'
 import type { Database } from '../store/database.ts'
 import { type Lease, lease, type Slot } from '../store/executions/lease.ts'
+import { wasTooSlow } from '../store/trouble.ts'
 
 export interface LeaseWish {
   workerId: string
@@ -49,6 +51,7 @@ export class PoolDispatcher implements Service {
   readonly #loop: Loop
   readonly #positions = priorities.map(() => new ReadyPosition())
   readonly #turns = new LaneTurns()
+  readonly #limit = new BatchLimit(maxPerCall)
   readonly #waiting = new Set<Waiting>()
   #courteousUntil = Number.NEGATIVE_INFINITY
   #courtesy: NodeJS.Timeout | null = null
@@ -113,7 +116,8 @@ export class PoolDispatcher implements Service {
       if (slots.length === 0) return
       const now = this.#options.clock.now()
       const reading = { from: this.#positions.map((p) => p.from(now)), since: this.#turns.since, turn: laneTurn }
-      const leases = await lease(this.#options.database, this.#options.pool, reading, slots)
+      const { database, pool } = this.#options
+      const leases = await this.#limit.watch(() => lease(database, pool, reading, slots), wasTooSlow)
       this.#note(leases)
       this.#hand(leases, wishes)
       if (leases.length < slots.length) return
@@ -131,14 +135,15 @@ export class PoolDispatcher implements Service {
   #freeSlots(): { slots: Slot[]; wishes: Map<string, Waiting> } {
     const slots: Slot[] = []
     const wishes = new Map<string, Waiting>()
+    const most = this.#limit.current
     for (const wish of this.#waiting) {
-      if (wishes.has(wish.workerId) || slots.length >= maxPerCall) continue
+      if (wishes.has(wish.workerId) || slots.length >= most) continue
       wishes.set(wish.workerId, wish)
-      const free = Math.min(wish.slots, maxPerCall - slots.length)
+      const free = Math.min(wish.slots, most - slots.length)
       for (let i = 0; i < free; i++) slots.push({ workerId: wish.workerId, prefetched: false })
     }
     for (const wish of wishes.values()) {
-      const ahead = Math.min(wish.prefetch, maxPerCall - slots.length)
+      const ahead = Math.min(wish.prefetch, most - slots.length)
       for (let i = 0; i < ahead; i++) slots.push({ workerId: wish.workerId, prefetched: true })
     }
     return { slots, wishes }

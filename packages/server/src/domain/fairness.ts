@@ -53,17 +53,18 @@ export function tagsFor(
 
 /**
  * Takes up to `max` items in turns over tenants, at most half of them from one tenant while others have work.
- * `queues` is changed: what was taken is gone from it.
+ * `queues` is changed: what was taken is gone from it, and who was served stands behind who was not, so that the next
+ * call goes on where this one ended.
  */
 export function takeInTurns<T>(queues: Map<string, T[]>, max: number): T[] {
   const taken: T[] = []
   while (taken.length < max && queues.size > 0) {
-    const share = Math.max(1, Math.ceil((max - taken.length) / Math.max(2, queues.size)))
-    const alone = queues.size === 1
+    // Rounded down: nobody's share is cut short, and what is left over is dealt out one by one.
+    const share = Math.max(1, Math.floor((max - taken.length) / queues.size))
     for (const [tenant, queue] of [...queues]) {
-      const want = Math.min(alone ? max - taken.length : share, max - taken.length)
-      taken.push(...queue.splice(0, want))
-      if (queue.length === 0) queues.delete(tenant)
+      taken.push(...queue.splice(0, share))
+      queues.delete(tenant)
+      if (queue.length > 0) queues.set(tenant, queue)
       if (taken.length >= max) break
     }
   }

@@ -10,6 +10,14 @@ export function occurrenceId(jobId: string, nominal: number): string {
   return compose(nominal, hash('sha256', `${jobId}:${nominal}`, 'hex'))
 }
 
+/**
+ * The execution id of a job that fires once. Such a job carries the time of its run in its own id, and its execution is
+ * it: one id from the answer to the caller until the history is gone. Only if its time was changed is it computed.
+ */
+export function oneShotId(jobId: string, nominal: number): string {
+  return timeOf(jobId) === nominal ? jobId : occurrenceId(jobId, nominal)
+}
+
 /** An id for a submission or a trigger: as unique as its random part, ordered like all others. */
 export function submissionId(at: number): string {
   return compose(at, randomHex())

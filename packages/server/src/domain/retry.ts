@@ -1,6 +1,7 @@
 /** What happens after an attempt that did not succeed. Pure: chance comes in as a number between 0 and 1. */
 import type { Delivery, RetryPolicy } from '@carillon/contract'
 import type { FailureState } from './execution-state.ts'
+import { latestInstant } from './time-range.ts'
 
 export interface FailedAttempt {
   outcome: FailureState
@@ -32,8 +33,11 @@ export function afterFailure(failed: FailedAttempt, rules: FailureRules, now: nu
   const notRetryable = failed.errorName !== null && retryPolicy.nonRetryableErrors?.includes(failed.errorName)
   if (failed.neverAgain || notRetryable) return { next: 'DEAD', reason: 'NOT_RETRYABLE' }
   if (failed.attempt >= retryPolicy.maxAttempts) return { next: 'DEAD', reason: 'ATTEMPTS_USED_UP' }
-  const delay = failed.retryAfterMs ?? retryDelayMs(retryPolicy, failed.attempt, chance)
-  const at = Math.ceil(now + Math.max(0, delay))
+  const { retryAfterMs: asked } = failed
+  const wish = asked !== undefined && !Number.isNaN(asked)
+  const delay = wish ? Math.max(0, asked) : retryDelayMs(retryPolicy, failed.attempt, chance)
+  // A wish beyond the calendar must not spoil the batch that is reported with it.
+  const at = Math.min(Math.ceil(now + delay), latestInstant)
   if (rules.deadlineAt !== null && at >= rules.deadlineAt) return { next: 'DEAD', reason: 'DEADLINE' }
   return { next: 'RETRY', at }
 }
@@ -52,6 +56,7 @@ function baseDelayMs(policy: RetryPolicy, attempt: number): number {
     case 'LINEAR':
       return policy.initialDelayMs * attempt
     case 'EXPONENTIAL':
-      return policy.initialDelayMs * policy.factor ** (attempt - 1)
+      // The power may be infinite, and nothing times that is not a number.
+      return policy.initialDelayMs === 0 ? 0 : policy.initialDelayMs * policy.factor ** (attempt - 1)
   }
 }

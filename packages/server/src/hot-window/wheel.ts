@@ -41,8 +41,7 @@ export class Wheel implements HotWindow {
     const taken: HotEntry[] = []
     while (taken.length < max && this.#due.size > 0) {
       for (const entry of takeInTurns(this.#due, max - taken.length)) {
-        // One that was replaced while it lay here is elsewhere now.
-        if (this.#entries.get(entry.key) !== entry) continue
+        if (!this.#holds(entry)) continue
         this.#entries.delete(entry.key)
         taken.push(entry)
       }
@@ -51,12 +50,13 @@ export class Wheel implements HotWindow {
   }
 
   nextDue(): number | null {
-    if (this.#due.size > 0) return 0
-    const first = this.#order[0]
+    for (const queue of this.#due.values()) if (queue.some((entry) => this.#holds(entry))) return 0
+    // Slots whose entries were all replaced or forgotten say nothing about when to wake up.
+    const first = this.#order.find((slot) => this.#slots.get(slot)!.size > 0)
     if (first === undefined) return null
     let due = Number.POSITIVE_INFINITY
     for (const key of this.#slots.get(first)!) due = Math.min(due, this.#entries.get(key)!.due)
-    return due === Number.POSITIVE_INFINITY ? first * slotMs : due
+    return due
   }
 
   keepOnly(shards: ReadonlySet<number>): void {
@@ -67,15 +67,21 @@ export class Wheel implements HotWindow {
     }
   }
 
+  /** False: replaced or forgotten while it lay among what is due. */
+  #holds(entry: HotEntry): boolean {
+    return this.#entries.get(entry.key) === entry
+  }
+
   #collect(now: number): void {
     let passed = 0
     for (const slot of this.#order) {
       if (slot > slotOf(now)) break
       const keys = this.#slots.get(slot)!
-      for (const key of keys) {
-        const entry = this.#entries.get(key)!
-        if (entry.due > now) continue
-        keys.delete(key)
+      // First due, first fired, and so first leased within a tenant.
+      const entries = Array.from(keys, (key) => this.#entries.get(key)!).sort((a, b) => a.due - b.due)
+      for (const entry of entries) {
+        if (entry.due > now) break
+        keys.delete(entry.key)
         const queue = this.#due.get(entry.tenant)
         if (queue) queue.push(entry)
         else this.#due.set(entry.tenant, [entry])
@@ -94,6 +100,7 @@ function slotOf(due: number): number {
 }
 
 function sameVersion(a: HotEntry, b: HotEntry): boolean {
+  if (a.source !== b.source) return false
   return a.source !== 'schedules' || b.source !== 'schedules' || a.schedule.version === b.schedule.version
 }
 

@@ -8,7 +8,7 @@ import {
   misfirePolicies,
   overlapPolicies,
 } from '@carillon/contract'
-import { checkJitter, jitterOffsetMs } from '../domain/jitter.ts'
+import { checkJitter } from '../domain/jitter.ts'
 import { nextWithin } from '../domain/schedule.ts'
 import { boundsOf, scheduleOf } from '../store/job-schedule.ts'
 import { iso, type JobRow, laneOf } from '../store/rows.ts'
@@ -94,7 +94,7 @@ export function defineJob(input: JobInput, options: DefineOptions): JobRow {
 }
 
 /** Where a new job starts: its first occurrence to come. */
-export function firstOccurrence(job: JobRow, now: number): { nominal: number; due: number } {
+export function firstOccurrence(job: JobRow, now: number): number {
   const nominal = nominalAfter(job, now)
   if (nominal === null) {
     throw new CarillonError('SCHEDULE_NEVER_FIRES', {
@@ -103,7 +103,7 @@ export function firstOccurrence(job: JobRow, now: number): { nominal: number; du
       hint: 'Give a later endAt or another schedule',
     })
   }
-  return { nominal, due: nominal + jitterOffsetMs(job.job_id, job.jitter_sec) }
+  return nominal
 }
 
 /** A one-shot fires at its time even if that has just passed; a recurring job at its next occurrence. */

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { CarillonError, defaults, type JobInput } from '@carillon/contract'
 import type { Flow } from '../domain/fairness.ts'
-import { newId, occurrenceId, submissionId, timeOf } from '../domain/identity.ts'
+import { newId, submissionId, timeOf } from '../domain/identity.ts'
 import { jitterOffsetMs } from '../domain/jitter.ts'
 import { missedWhilePaused } from '../domain/misfire.ts'
 import { nextWithin } from '../domain/schedule.ts'
@@ -13,7 +13,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
 import { cancel } from '../store/executions/cancel.ts'
-import { boundsOf, scheduleOf } from '../store/job-schedule.ts'
+import { boundsOf, executionIdOf, scheduleOf } from '../store/job-schedule.ts'
 import { changeJob, type JobChange, readUnfinished } from '../store/jobs/change.ts'
 import { createJobs } from '../store/jobs/create.ts'
 import { readJob, readJobByKey } from '../store/jobs/read.ts'
@@ -56,7 +56,9 @@ export class Jobs {
       if (existing) return this.#update(existing, input, payload)
       const now = clock.now()
       const definition = defineJob(input, { jobId: newId(Math.floor(now)), tenant, payload, now })
-      const { nominal, due } = firstOccurrence(definition, now)
+      const nominal = firstOccurrence(definition, now)
+      if (input.type === 'ONE_SHOT' || input.type === 'DELAYED') definition.job_id = newId(nominal)
+      const due = nominal + jitterOffsetMs(definition.job_id, definition.jitter_sec)
       await requireKept(database, nominal)
       const created = await createJobs(database, [{ definition, nominal, due }])
       if (!created.has(definition.job_id)) continue // a twin with the same key was faster
@@ -122,7 +124,7 @@ export class Jobs {
           ? []
           : [
               {
-                id: occurrenceId(definition.job_id, first),
+                id: executionIdOf(definition, first),
                 nominal: first,
                 due: first + jitterMs,
                 reason: missed.reason,
@@ -219,7 +221,7 @@ export class Jobs {
     } else {
       nominal = nominalAfter(definition, now)
       if (job.nominal !== null && job.nominal <= now && job.state === 'ACTIVE') {
-        const id = occurrenceId(definition.job_id, job.nominal)
+        const id = executionIdOf(job.definition, job.nominal)
         const due = job.due ?? job.nominal
         skipped.push({ id, nominal: job.nominal, due, reason: 'EDITED', last: null, count: null })
       }

@@ -3,7 +3,8 @@
  * was added meanwhile: no waiting when idle, large batches under load. Each caller gets its own answer.
  */
 export interface BatcherOptions<Item, Answer> {
-  maxItems: number
+  /** Asked before each batch. */
+  maxItems: () => number
   /** Batches that may be under way at once. */
   concurrency?: number
   /** Answers in the order of the items. Throwing rejects every item of the batch. */
@@ -57,7 +58,7 @@ export class Batcher<Item, Answer> {
 
   #send(): void {
     if (this.#entries.length === 0 || this.#underWay.size >= this.#concurrency) return
-    const batch = this.#entries.splice(0, this.#options.maxItems)
+    const batch = this.#entries.splice(0, this.#options.maxItems())
     const sent = this.#flush(batch).finally(() => {
       this.#underWay.delete(sent)
       if (this.#entries.length > 0) this.#schedule()

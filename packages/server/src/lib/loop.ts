@@ -17,7 +17,8 @@ export interface LoopOptions {
 export class Loop implements Service {
   readonly #options: LoopOptions
   readonly #backoff = new Backoff({ initialMs: 50, maxMs: 2_000 })
-  #running: Promise<void> | null = null
+  #run = Promise.resolve()
+  #running = false
   #timer: NodeJS.Timeout | null = null
   #wakes = 0
   #stopped = true
@@ -35,7 +36,7 @@ export class Loop implements Service {
     this.#stopped = true
     if (this.#timer) clearTimeout(this.#timer)
     this.#timer = null
-    await this.#running
+    await this.#run
   }
 
   /** Run now, or once more if a run is under way. */
@@ -44,10 +45,11 @@ export class Loop implements Service {
     if (this.#stopped || this.#running) return
     if (this.#timer) clearTimeout(this.#timer)
     this.#timer = null
-    this.#running = this.#run()
+    this.#running = true // before the run begins: it may wake its own loop
+    this.#run = this.#runUntilQuiet()
   }
 
-  async #run(): Promise<void> {
+  async #runUntilQuiet(): Promise<void> {
     let delay = this.#options.everyMs
     do {
       this.#wakes = 0
@@ -61,7 +63,7 @@ export class Loop implements Service {
         break
       }
     } while (this.#wakes > 0 && !this.#stopped)
-    this.#running = null
+    this.#running = false
     if (this.#stopped) return
     this.#timer = setTimeout(() => this.wake(), delay)
   }

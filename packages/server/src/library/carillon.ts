@@ -19,7 +19,7 @@ import {
   Worker,
 } from '@carillon/sdk'
 import { type EngineSettings, engineConfig } from '../config/engine-config.ts'
-import { occurrenceId, submissionId } from '../domain/identity.ts'
+import { submissionId } from '../domain/identity.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../embedded/index.ts'
 import { requireKept } from '../jobs/kept.ts'
 import { checkPolicy, storedPolicy } from '../jobs/policy.ts'
@@ -30,6 +30,7 @@ import { createLogger, type Logger } from '../observability/logger.ts'
 import { cancel } from '../store/executions/cancel.ts'
 import { readEndings, readExecution, readExecutionsOfJob } from '../store/executions/read.ts'
 import { replay } from '../store/executions/replay.ts'
+import { withdrawSubmission } from '../store/executions/submit.ts'
 import { readJob } from '../store/jobs/read.ts'
 import { type JobRecord, laneOf } from '../store/rows.ts'
 import { completeIn } from './complete-in.ts'
@@ -191,6 +192,7 @@ export class Carillon {
     const now = this.#engine.clock.now()
     const runAt = this.#checkEnqueue(options, tenant, now)
     const { pool, name: handler } = definition
+    await this.#pools.require(pool)
     if (options.tx) {
       const values = [
         handler,
@@ -207,7 +209,6 @@ export class Carillon {
       const rows = await runIn(options.tx)<{ id: string }>(enqueueSql, values)
       return this.#handle(rows[0]!.id, tenant)
     }
-    await this.#pools.require(pool)
     if (runAt > now) return this.#enqueueLater(definition, text, runAt, tenant, options)
     if (runAt < now) await requireKept(this.#engine.database, runAt)
     const executionId = submissionId(Math.floor(runAt))
@@ -312,24 +313,28 @@ export class Carillon {
     return (await readEndings(this.#engine.database, { tenant, state: 'DEAD', limit, before })).map(viewOf)
   }
 
-  /** A pending execution never starts; a running one is told to stop and loses its lease after the grace. */
+  /**
+   * One that is to come never fires, a pending one never starts; a running one is told to stop and loses its lease after
+   * the grace.
+   */
   async cancel(
     executionId: string,
     options: { tenant?: string; reason?: string } = {},
   ): Promise<'CANCELLED' | 'CANCELLING' | 'ENDED'> {
+    const { database, signals, jobs } = this.#engine
     const tenant = options.tenant ?? this.#tenant
-    await this.#require(tenant, executionId)
+    if (!(await readExecution(database, tenant, executionId))) {
+      // Not in the ledger yet: a one-shot to come has the same id. If it fires just now, its execution is there.
+      if (await withdrawSubmission(database, tenant, executionId)) return 'CANCELLED'
+      const removed = await jobs.remove(tenant, executionId, { actor: 'library' }).then(() => true, unlessGone)
+      if (removed) return 'CANCELLED'
+      await this.#require(tenant, executionId)
+    }
     const why = { reason: options.reason ?? 'CANCELLED', actor: 'library' }
-    const [done] = await cancel(this.#engine.database, [executionId], why)
+    const [done] = await cancel(database, [executionId], why)
     if (done?.verdict !== 'FLAGGED') return done?.verdict === 'CANCELLED' ? 'CANCELLED' : 'ENDED'
     const { workerId, fence } = done
-    this.#engine.signals.publish({
-      kind: 'CANCEL',
-      workerId: workerId!,
-      executionId,
-      fence: fence!,
-      reason: 'CANCELLED',
-    })
+    signals.publish({ kind: 'CANCEL', workerId: workerId!, executionId, fence: fence!, reason: 'CANCELLED' })
     return 'CANCELLING'
   }
 
@@ -376,7 +381,7 @@ export class Carillon {
     const { tx: _tx, delayMs: _delay, tenant: _tenant, ...rest } = options
     const target = { pool: definition.pool, handler: definition.name }
     const { job } = await this.#engine.jobs.put(tenant, { ...rest, type: 'ONE_SHOT', runAt, target }, payload)
-    return this.#handle(occurrenceId(job.definition.job_id, Date.parse(job.definition.run_at!)), tenant)
+    return this.#handle(job.definition.job_id, tenant)
   }
 
   #handle<Result>(executionId: string, tenant: string): ExecutionHandle<Result> {
@@ -398,4 +403,9 @@ const enqueueSql = `
 
 function json(value: object | null | undefined): string | null {
   return value === null || value === undefined ? null : JSON.stringify(value)
+}
+
+function unlessGone(error: unknown): false {
+  if (error instanceof CarillonError && error.code === 'JOB_NOT_FOUND') return false
+  throw error
 }

@@ -11,11 +11,15 @@ export class LaneTurns {
   /** Per lane: leases it had since a lower lane had one, at most `laneTurn - 1`. */
   readonly since = priorities.map(() => 0)
 
-  /** Leases from these lanes, in this order. */
+  /**
+   * The lanes that one call leased from. Leases of one call have no order among themselves: each of a lower lane answers
+   * for the `laneTurn - 1` before it, whether they came with this call or earlier.
+   */
   leased(lanes: readonly number[]): void {
-    for (const lane of lanes) {
-      for (let above = 0; above < lane; above++) this.since[above] = 0
-      this.since[lane] = Math.min(this.since[lane]! + 1, laneTurn - 1)
-    }
+    this.since.forEach((before, lane) => {
+      const own = lanes.filter((l) => l === lane).length
+      const lower = lanes.filter((l) => l > lane).length
+      this.since[lane] = Math.max(0, Math.min(before + own - lower * (laneTurn - 1), laneTurn - 1))
+    })
   }
 }

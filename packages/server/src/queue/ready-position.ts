@@ -5,6 +5,7 @@
  *
  * What must stay true: no row stays unread for long. A writer's hint lowers the position to its smallest tag; once a
  * second the reading starts at the position of five seconds ago; at the start and once a minute at the very beginning.
+ * What such a look back finds and has no room for is read next.
  */
 const recentMs = 100
 const catchUpEveryMs = 1_000
@@ -17,9 +18,14 @@ export class ReadyPosition {
   #marks: { at: number; tag: number }[] = []
   #caughtUpAt = Number.NEGATIVE_INFINITY
   #readAllAt = Number.NEGATIVE_INFINITY
+  /** The smallest tag somebody wrote since the last read began. */
+  #hinted = Number.POSITIVE_INFINITY
 
   /** The tag to read from, now. */
   from(now: number): number {
+    // Only now: a read that was under way when the hint came did not see the row, however far it got.
+    this.#goBack(this.#hinted)
+    this.#hinted = Number.POSITIVE_INFINITY
     if (now - this.#readAllAt >= fullEveryMs) {
       this.#readAllAt = now
       this.#caughtUpAt = now
@@ -34,6 +40,8 @@ export class ReadyPosition {
 
   /** Rows up to this tag were leased. */
   reached(tag: number, now: number): void {
+    // A look back ended below the position: there may be more of what it found.
+    if (tag < this.#at(now - recentMs)) this.#goBack(tag)
     if (tag <= this.#reached) return
     this.#reached = tag
     const last = this.#marks.at(-1)
@@ -44,6 +52,10 @@ export class ReadyPosition {
 
   /** Somebody wrote a row with this tag. */
   lower(tag: number): void {
+    this.#hinted = Math.min(this.#hinted, tag)
+  }
+
+  #goBack(tag: number): void {
     if (tag >= this.#reached) return
     this.#reached = tag
     for (const mark of this.#marks) mark.tag = Math.min(mark.tag, tag)

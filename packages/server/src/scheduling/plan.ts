@@ -1,9 +1,7 @@
 /** What FIRE shall do with a schedule row that is due: pure, from the row, its job and the time. */
-
-import { occurrenceId } from '../domain/identity.ts'
 import { jitterOffsetMs } from '../domain/jitter.ts'
 import { planFire } from '../domain/misfire.ts'
-import { boundsOf, scheduleOf } from '../store/job-schedule.ts'
+import { boundsOf, executionIdOf, scheduleOf } from '../store/job-schedule.ts'
 import type { Move, Occurrence } from '../store/schedules/fire.ts'
 import type { DueSchedule } from '../store/schedules/read-due.ts'
 
@@ -30,7 +28,7 @@ export function planSchedule(row: DueSchedule, now: number): PlannedFire {
   })
   const occurrence = (nominal: number, skip: Occurrence['skip']): Occurrence => ({
     jobId: row.jobId,
-    executionId: occurrenceId(row.jobId, nominal),
+    executionId: executionIdOf(job, nominal),
     nominal,
     due: nominal + jitterMs,
     tag: 0,

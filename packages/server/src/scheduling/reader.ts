@@ -62,8 +62,10 @@ export class WindowReader {
     await Promise.all(
       sources.map(async (source) => {
         const upTo = full ? 0 : (this.#readUpTo.get(source) ?? 0)
-        // What came in late lies behind now; what a hint spoke of lies between it and the end of what was read.
-        const backFrom = Math.floor(hint !== null && hint < now - lookBackMs ? hint : now - lookBackMs)
+        // What came in late lies behind now: a submission by as long as its caller kept the transaction open.
+        const back = source === 'submissions' ? 0 : now - lookBackMs
+        // What a hint spoke of lies between it and the end of what was read.
+        const backFrom = Math.floor(Math.min(back, hint ?? back))
         const backUntil = hint === null ? Math.ceil(now) : upTo
         if (!full && backUntil > backFrom) await this.#read(source, shards, backFrom, Math.min(backUntil, until))
         if (until > upTo) this.#readUpTo.set(source, await this.#read(source, shards, upTo, until))

@@ -7,6 +7,7 @@
 import type { Flow } from '../domain/fairness.ts'
 import type { HotEntry, HotWindow } from '../hot-window/port.ts'
 import type { Leadership, LedShard } from '../leadership/port.ts'
+import { BatchLimit } from '../lib/batch-limit.ts'
 import type { Clock } from '../lib/clock.ts'
 import { Loop } from '../lib/loop.ts'
 import type { Service } from '../lib/service.ts'
@@ -16,6 +17,7 @@ import type { Database } from '../store/database.ts'
 import { fireReturns, type ReturnSource } from '../store/executions/returning.ts'
 import type { QueuedWork } from '../store/rows.ts'
 import { fire, type Move, type Occurrence } from '../store/schedules/fire.ts'
+import { wasTooSlow } from '../store/trouble.ts'
 import { planSchedule } from './plan.ts'
 import { WindowReader } from './reader.ts'
 
@@ -43,6 +45,7 @@ export class Scheduler implements Service {
   readonly #reader: WindowReader
   readonly #readLoop: Loop
   readonly #fireLoop: Loop
+  readonly #limit = new BatchLimit(batchSize)
   #unsubscribe: (() => void)[] = []
 
   constructor(options: SchedulerOptions) {
@@ -94,10 +97,10 @@ export class Scheduler implements Service {
     const { window, clock, leadership } = this.#options
     for (;;) {
       const now = clock.now() - clockMarginMs
-      const batch = window.take(now, batchSize)
+      const batch = window.take(now, this.#limit.current)
       if (batch.length === 0) break
       try {
-        await this.#fireBatch(batch, leadership.shards(), now)
+        await this.#limit.watch(() => this.#fireBatch(batch, leadership.shards(), now), wasTooSlow)
       } catch (error) {
         // Whether it happened is not known: put all back, FIRE refuses what has moved.
         for (const entry of batch) window.put(entry)

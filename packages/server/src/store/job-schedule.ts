@@ -1,4 +1,5 @@
 /** From a job's row to the domain's schedule. */
+import { occurrenceId, oneShotId } from '../domain/identity.ts'
 import type { Schedule, ScheduleBounds, ScheduleSpec } from '../domain/schedule.ts'
 import { compileScheduleCached } from '../domain/schedule-cache.ts'
 import { type JobRow, millis } from './rows.ts'
@@ -19,4 +20,10 @@ function specOf(job: JobRow, runAt: number | null): ScheduleSpec {
 
 export function boundsOf(job: JobRow): ScheduleBounds {
   return { startAt: millis(job.start_at), endAt: millis(job.end_at) }
+}
+
+/** The id of a job's execution at a nominal time. */
+export function executionIdOf(job: JobRow, nominal: number): string {
+  const recurring = job.cron !== null || job.interval !== null
+  return recurring ? occurrenceId(job.job_id, nominal) : oneShotId(job.job_id, nominal)
 }

@@ -12,6 +12,15 @@ import type { Database } from './database.ts'
 /** Any number, the same for all nodes. */
 const advisoryLock = 0x0ca1_1110
 
+/** What says which migrations and functions the database holds. */
+const booksSql = `
+create schema if not exists carillon;
+create table if not exists carillon.migrations (
+  version int primary key, name text not null, breaking boolean not null,
+  applied_at timestamptz not null default clock_timestamp());
+create table if not exists carillon.function_texts (
+  singleton boolean primary key default true check (singleton), digest text not null);`
+
 interface Migration {
   version: number
   name: string
@@ -28,6 +37,8 @@ export interface InstallationSettings {
 
 export async function migrate(database: Database, settings: InstallationSettings): Promise<void> {
   const client = await database.connect()
+  // A connection that breaks fails the statement under way; without a listener it would end the process as well.
+  client.on('error', () => {})
   try {
     // Building the schema takes longer than a statement of the engine may.
     await client.query('set statement_timeout = 0')
@@ -49,13 +60,9 @@ export async function migrate(database: Database, settings: InstallationSettings
 
 async function apply(client: pg.PoolClient, settings: InstallationSettings): Promise<void> {
   await requireServerVersion(client)
-  await client.query(`
-    create schema if not exists carillon;
-    create table if not exists carillon.migrations (
-      version int primary key, name text not null, breaking boolean not null,
-      applied_at timestamptz not null default clock_timestamp());
-    create table if not exists carillon.function_texts (
-      singleton boolean primary key default true check (singleton), digest text not null)`)
+  // Asked first: even `create … if not exists` needs the right to create, which a node need not have.
+  const { rows: books } = await client.query(`select to_regclass('carillon.function_texts') is not null there`)
+  if (!books[0].there) await client.query(booksSql)
   const known = readMigrations()
   const newest = known.at(-1)!.version
   const { rows: applied } = await client.query<{ version: number; name: string; breaking: boolean }>(
@@ -81,10 +88,13 @@ async function apply(client: pg.PoolClient, settings: InstallationSettings): Pro
 }
 
 async function requireServerVersion(client: pg.PoolClient): Promise<void> {
-  const { rows } = await client.query<{ server_version_num: string }>('show server_version_num')
-  if (Number(rows[0]!.server_version_num) < 150_000) {
+  const { rows } = await client.query<{ number: number; name: string }>(
+    `select current_setting('server_version_num')::int number, current_setting('server_version') name`,
+  )
+  const { number, name } = rows[0]!
+  if (number < 150_000) {
     throw new CarillonError('CONFIG_INVALID', {
-      message: `PostgreSQL ${rows[0]!.server_version_num} is too old`,
+      message: `PostgreSQL ${name} is too old`,
       hint: 'Carillon needs PostgreSQL 15 or later',
     })
   }
@@ -92,7 +102,7 @@ async function requireServerVersion(client: pg.PoolClient): Promise<void> {
 
 async function layFunctions(client: pg.PoolClient): Promise<void> {
   const text = functionsSql()
-  const digest = createHash('sha256').update(text).digest('hex')
+  const digest = digestOf(text)
   const { rows } = await client.query<{ digest: string }>('select digest from carillon.function_texts')
   if (rows[0]?.digest === digest) return
   await client.query(text)
@@ -100,6 +110,10 @@ async function layFunctions(client: pg.PoolClient): Promise<void> {
     'insert into carillon.function_texts (digest) values ($1) on conflict (singleton) do update set digest = excluded.digest',
     [digest],
   )
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
 }
 
 /** The settings of the first node to arrive hold; later ones read them. */
@@ -115,9 +129,18 @@ async function createInstallation(client: pg.PoolClient, settings: InstallationS
   await client.query(`insert into carillon.pools (pool) values ('default')`)
 }
 
-/** All the SQL of an empty installation, for people who apply it by hand. */
+/**
+ * All the SQL of an empty installation, for people who apply it by hand. It keeps the books as `migrate` does, so that
+ * the nodes started afterwards find their schema.
+ */
 export function schemaSql(): string {
-  return [...readMigrations().map((m) => m.sql), functionsSql()].join('\n')
+  const migrations = readMigrations().map(
+    ({ version, name, breaking, sql }) =>
+      `${sql}\ninsert into carillon.migrations (version, name, breaking) values (${version}, '${name}', ${breaking});`,
+  )
+  const functions = functionsSql()
+  const digest = `insert into carillon.function_texts (digest) values ('${digestOf(functions)}');\n`
+  return [booksSql, ...migrations, functions, digest].join('\n')
 }
 
 function readMigrations(): Migration[] {

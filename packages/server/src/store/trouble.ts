@@ -44,6 +44,11 @@ export function isPassing(error: unknown): boolean {
   return retryAtOnce.has(codeOf(error)) || waitAndRetry.has(codeOf(error))
 }
 
+/** The statement took longer than it may: a smaller one may go through. */
+export function wasTooSlow(error: unknown): boolean {
+  return codeOf(error) === '57014'
+}
+
 export function codeOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return ''
   if ('code' in error && typeof error.code === 'string') return error.code

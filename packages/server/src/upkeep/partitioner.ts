@@ -15,6 +15,7 @@ import {
   readOldestNeeded,
   readPartitions,
 } from '../store/partitions/manage.ts'
+import { isPassing } from '../store/trouble.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
@@ -32,41 +33,60 @@ export class Partitioner {
   }
 
   async runOnce(): Promise<void> {
-    await this.createMissing()
+    const postponed = await this.createMissing()
     await this.dropExpired()
+    if (postponed) throw postponed
   }
 
-  /** Every range from the floor to some days ahead. After a long rest that fills the days in between too. */
-  async createMissing(): Promise<void> {
+  /**
+   * Every range from the floor to some days ahead. After a long rest that fills the days in between too. What is not
+   * needed yet may be in the way of somebody's lock: that is tried again later, and its error answered.
+   */
+  async createMissing(): Promise<unknown> {
     const { floorId, partitionHours } = await readInstallation(this.#database)
     const width = partitionHours * hourMs
-    const there = new Set((await readPartitions(this.#database)).map((p) => p.from))
+    const there = new Set((await readPartitions(this.#database)).filter((p) => p.whole).map((p) => p.from))
     const now = this.#clock.now()
     const start = Math.floor(timeOf(floorId) / width) * width
+    let postponed: unknown = null
     for (let from = start; from < now + Math.max(aheadMs, 2 * width); from += width) {
-      if (!there.has(from)) await createPartition(this.#database, from, from + width)
+      if (there.has(from)) continue
+      try {
+        await createPartition(this.#database, from, from + width)
+      } catch (error) {
+        if (!isPassing(error) || from <= now) throw error
+        postponed = error
+      }
     }
+    return postponed
   }
 
   async dropExpired(): Promise<void> {
-    const { partitionHours, retentionDays } = await readInstallation(this.#database)
+    const { partitionHours, retentionDays, floorId } = await readInstallation(this.#database)
     const width = partitionHours * hourMs
-    const keepFrom = this.#clock.now() - retentionDays * dayMs
-    const expired = (await readPartitions(this.#database)).filter((p) => p.from + width <= keepFrom || p.detachPending)
-    if (expired.length === 0) return
-    const needed = await readOldestNeeded(this.#database, firstIdAt(Math.floor(keepFrom)))
-    const neededFrom = needed === null ? Number.POSITIVE_INFINITY : timeOf(needed)
-    for (const { from } of expired) {
-      if (from + width > neededFrom) {
-        this.#logger.info({ from: new Date(from).toISOString() }, 'a partition is kept: it holds unfinished work')
+    const keepFrom = Math.floor(this.#clock.now() - retentionDays * dayMs)
+    for (const { from, whole } of await readPartitions(this.#database)) {
+      const end = firstIdAt(from + width)
+      // One that a node died over goes on going, even if the retention has become longer meanwhile.
+      if (from + width > keepFrom && (whole || end > floorId)) continue
+      if (!(await this.#giveUp(end, keepFrom))) {
+        this.#logger.info({ from: new Date(from).toISOString() }, 'a partition is kept: it holds what is still needed')
         return
       }
-      await raiseFloor(this.#database, firstIdAt(from + width))
       await dropPartition(this.#database, from)
       this.#logger.info(
         { from: new Date(from).toISOString() },
         'a partition was dropped: its history has been kept long enough',
       )
     }
+  }
+
+  /** Raises the floor to `end`, unless something below it is needed. True: nothing is, and nothing new comes there. */
+  async #giveUp(end: string, keepFrom: number): Promise<boolean> {
+    const isNeeded = async () => (await readOldestNeeded(this.#database, end, keepFrom)) !== null
+    if (await isNeeded()) return false
+    await raiseFloor(this.#database, end)
+    // What came between the question and the floor is seen now.
+    return !(await isNeeded())
   }
 }

@@ -2,9 +2,9 @@
  * The sweeper looks after what nobody reports: workers that are gone, attempts past their time, start windows and
  * deadlines, and work that waits for nothing any more. One node at a time does it, the leader of shard 0.
  *
- * What must stay true: an outage is nobody's fault. A worker is taken for lost only if it was silent for the whole time
- * *while somebody watched*; after a gap in the watching (the database was away, the watching node changed or was
- * blocked) every worker gets its full time again.
+ * What must stay true: an outage is nobody's fault. A worker is taken for lost, and a handler for silent, only if it was
+ * silent for the whole time *while somebody watched*; after a gap in the watching (the database was away, the watching
+ * node changed or was blocked) everybody gets the full time again, and what ended meanwhile the time to say so.
  */
 import type { NodeOutcome } from '../domain/node-outcome.ts'
 import { monotonicMs } from '../lib/clock.ts'
@@ -26,6 +26,8 @@ export interface SweeperOptions {
 }
 
 const batchSize = 1_000
+/** A worker that could not report tries again at least this often: after a gap, what is overdue waits for that. */
+const reportAgainMs = 5_000
 
 export class Sweeper {
   readonly #options: SweeperOptions
@@ -37,22 +39,40 @@ export class Sweeper {
   }
 
   async runOnce(): Promise<void> {
-    const { database, signals, logger, everyMs, lostMs, monotonic = monotonicMs } = this.#options
+    const { database, everyMs, lostMs, monotonic = monotonicMs } = this.#options
     const now = monotonic()
-    if (now - this.#lastRun > Math.max(3 * everyMs, 3_000)) this.#watchingSince = now
+    // A heartbeat comes at least twice in lostMs: a pause of a quarter of it costs nobody the lease.
+    const gapMs = Math.max(3 * everyMs, Math.min(3_000, lostMs / 4))
+    if (now - this.#lastRun > gapMs) this.#watchingSince = now
+    const watchedMs = now - this.#watchingSince
+    const overdue = await readOverdue(database, { silentMs: watchedMs, limit: batchSize })
+    this.#lastRun = now
+    // Each whatever became of the one before: what cannot be ended now must not keep the rest waiting.
+    await this.#attempt('start windows and deadlines', () => this.#expire())
+    if (watchedMs >= Math.min(lostMs, reportAgainMs)) {
+      await this.#attempt('overdue attempts', () => this.#end(overdue, () => ({ outcome: 'TIMED_OUT' })))
+    }
+    if (watchedMs >= lostMs) await this.#attempt('lost workers', () => this.#endLost())
+    await this.#attempt('what waits for nothing', () => this.#release())
+  }
+
+  async #expire(): Promise<void> {
+    const { database, signals } = this.#options
     for (const { workerId, executionId, fence } of await expireDue(database, batchSize)) {
       signals.publish({ kind: 'CANCEL', workerId, executionId, fence, reason: 'TIMED_OUT' })
     }
-    const overdue = await readOverdue(database, batchSize)
-    await this.#end(overdue, () => ({ outcome: 'TIMED_OUT' }))
-    if (now - this.#watchingSince >= lostMs) {
-      const lost = await readLost(database, lostMs, batchSize)
-      if (lost.length > 0) logger.warn({ executions: lost.length }, 'workers are lost; their executions are taken over')
-      await this.#end(lost, ({ began }) => ({ outcome: 'WORKER_LOST', began }))
-      await removeSilent(database, lostMs)
-    }
-    if (await releaseStranded(database)) signals.publish({ kind: 'DUE', at: 0 })
-    this.#lastRun = now
+  }
+
+  async #endLost(): Promise<void> {
+    const { database, logger, lostMs } = this.#options
+    const lost = await readLost(database, lostMs, batchSize)
+    if (lost.length > 0) logger.warn({ executions: lost.length }, 'workers are lost; their executions are taken over')
+    await this.#end(lost, ({ began }) => ({ outcome: 'WORKER_LOST', began }))
+    await removeSilent(database, lostMs)
+  }
+
+  async #release(): Promise<void> {
+    if (await releaseStranded(this.#options.database)) this.#options.signals.publish({ kind: 'DUE', at: 0 })
   }
 
   async #end(strays: Stray[], said: (stray: Stray) => NodeOutcome): Promise<void> {
@@ -64,5 +84,13 @@ export class Sweeper {
         signals.publish({ kind: 'CANCEL', workerId, executionId, fence, reason: 'TIMED_OUT' })
       }),
     )
+  }
+
+  async #attempt(what: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      this.#options.logger.warn({ err: error, what }, 'a part of the sweep failed; it is tried again')
+    }
   }
 }

@@ -1,10 +1,13 @@
 /**
  * Governments change clocks. The version of the tz database that schedules were computed with is kept; when a node comes
- * with another, every schedule that follows a wall clock is computed again, and those that moved are reported. An
- * occurrence whose local time has fired already does not fire again: only what lies after now is looked at.
+ * with another, every schedule that follows a wall clock is computed again, and those that moved are reported.
+ *
+ * What must stay true: the occurrence that was next is still the next one, at its new time. Computing from now instead
+ * would fire one again whose local time has fired already (where clocks are set back) and drop one whose new time has
+ * just passed (where they are set forward).
  */
 import { jitterOffsetMs } from '../domain/jitter.ts'
-import { nextWithin } from '../domain/schedule.ts'
+import { nextWithin, type Schedule, type ScheduleBounds } from '../domain/schedule.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Database } from '../store/database.ts'
@@ -14,6 +17,9 @@ import { readJobsAfter } from '../store/jobs/read.ts'
 import { readInstallation } from '../store/partitions/manage.ts'
 
 const pageSize = 1_000
+const hourMs = 3_600_000
+/** No clock is moved further than the offsets of the world differ. */
+const furthestMs = 27 * hourMs
 const firstId = '00000000-0000-0000-0000-000000000000'
 
 export class TzWatcher {
@@ -48,7 +54,7 @@ export class TzWatcher {
         const now = clock.now()
         // What is due is due: it fires, or is a misfire, as it was computed.
         if (nominal === null || nominal <= now) continue
-        const next = nextWithin(scheduleOf(definition, null), boundsOf(definition), Math.floor(now))
+        const next = nearestTo(nominal, scheduleOf(definition, null), boundsOf(definition))
         if (next === nominal) continue
         const due = next === null ? null : next + jitterOffsetMs(definition.job_id, definition.jitter_sec)
         const state = next === null ? 'COMPLETED' : job.state
@@ -65,4 +71,17 @@ export class TzWatcher {
       after = page.at(-1)!.definition.job_id
     }
   }
+}
+
+/** The occurrence nearest to where one stood; null if there is none any more. */
+function nearestTo(nominal: number, schedule: Schedule, bounds: ScheduleBounds): number | null {
+  const after = nextWithin(schedule, bounds, nominal - 1)
+  if (after === nominal) return nominal
+  let before: number | null = null
+  // In growing steps: a dense schedule has one near, a sparse one has few within reach.
+  for (let back = hourMs; before === null && back <= furthestMs; back *= 3) {
+    let at = nextWithin(schedule, bounds, nominal - back)
+    for (; at !== null && at < nominal; at = nextWithin(schedule, bounds, at)) before = at
+  }
+  return before !== null && (after === null || nominal - before < after - nominal) ? before : after
 }

@@ -15,12 +15,13 @@ import type {
 } from '@carillon/sdk'
 import type { Completion } from '../completion/completion.ts'
 import type { Dispatcher } from '../dispatch/dispatcher.ts'
+import { Batcher } from '../lib/batcher.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
 import type { Lease } from '../store/executions/lease.ts'
 import { beginHandlers, storeProgress } from '../store/executions/worker-news.ts'
-import { readHeld, registerWorker, removeWorkers, seeWorkers } from '../store/workers/register.ts'
+import { type HeldRow, readHeld, registerWorker, removeWorkers, seeWorkers } from '../store/workers/register.ts'
 
 export interface WorkerDeskOptions {
   database: Database
@@ -35,19 +36,19 @@ export class WorkerDesk {
   readonly #options: WorkerDeskOptions
   /** Per worker: what its last report left out although the database says it holds it. */
   readonly #omitted = new Map<string, Set<string>>()
-  readonly #poolsOf = new Map<string, string[]>()
+  readonly #announced = new Map<string, WorkerAnnouncement>()
+  /** Heartbeats of all workers of this node are looked up together: `running` has no index by worker. */
+  readonly #heartbeats: Batcher<string, HeldRow[]>
 
   constructor(options: WorkerDeskOptions) {
     this.#options = options
+    this.#heartbeats = new Batcher({ maxItems: () => 1_000, flush: (workerIds) => this.#lookUp(workerIds) })
   }
 
   async register(worker: WorkerAnnouncement): Promise<void> {
     const { database, nodeId } = this.#options
     await registerWorker(database, { ...worker, nodeId })
-    this.#poolsOf.set(
-      worker.workerId,
-      worker.pools.map(({ pool }) => pool),
-    )
+    this.#announced.set(worker.workerId, worker)
   }
 
   async lease(request: LeaseRequest, signal: AbortSignal): Promise<LeaseAnswer> {
@@ -59,7 +60,8 @@ export class WorkerDesk {
     const { completion, database } = this.#options
     const actor = `worker:${said.workerId}`
     if (said.outcomes.some((o) => o.outcome === 'HANDED_BACK' && o.reason === 'UNKNOWN_HANDLER')) {
-      for (const pool of this.#poolsOf.get(said.workerId) ?? []) this.#options.dispatcher.letOthersFirst(pool)
+      for (const { pool } of this.#announced.get(said.workerId)?.pools ?? [])
+        this.#options.dispatcher.letOthersFirst(pool)
     }
     const [outcomes, begun] = await Promise.all([
       Promise.all(
@@ -83,6 +85,7 @@ export class WorkerDesk {
 
   async deregister(workerId: string): Promise<void> {
     const { database, completion } = this.#options
+    this.#announced.delete(workerId)
     const held = await readHeld(database, [workerId])
     await Promise.all(
       held.map(({ executionId, fence }) =>
@@ -97,7 +100,6 @@ export class WorkerDesk {
     )
     await removeWorkers(database, [workerId])
     this.#omitted.delete(workerId)
-    this.#poolsOf.delete(workerId)
   }
 
   onCancel(workerId: string, listener: (cancellation: Cancellation) => void): () => void {
@@ -116,14 +118,25 @@ export class WorkerDesk {
     }
   }
 
+  async #lookUp(workerIds: string[]): Promise<HeldRow[][]> {
+    const { database } = this.#options
+    const seen = await seeWorkers(database, workerIds)
+    for (const workerId of workerIds) {
+      // It was taken for lost and forgotten, yet it lives: without this its executions would be lost again and again.
+      const worker = seen.has(workerId) ? undefined : this.#announced.get(workerId)
+      if (worker) await this.register(worker)
+    }
+    const rows = Map.groupBy(await readHeld(database, workerIds), (row) => row.workerId)
+    return workerIds.map((workerId) => rows.get(workerId) ?? [])
+  }
+
   /** A heartbeat: the worker names all it holds; compare that with the database. */
   async #compare(
     workerId: string,
     named: HeldExecution[],
   ): Promise<{ cancellations: Cancellation[]; lost: HeldExecution[] }> {
-    const { database, completion } = this.#options
-    await seeWorkers(database, [workerId])
-    const rows = await readHeld(database, [workerId])
+    const { completion } = this.#options
+    const rows = await this.#heartbeats.add(workerId)
     const fenceOf = new Map(rows.map((row) => [row.executionId, row.fence]))
     const lost = named.filter(({ executionId, fence }) => fenceOf.get(executionId) !== fence)
     const cancellations = rows

@@ -8,21 +8,48 @@ export interface Cancelled {
   fence: number | null
 }
 
+interface Row {
+  execution_id: string
+  verdict: Cancelled['verdict'] | 'BUSY'
+  worker_id: string | null
+  fence: number | null
+}
+
+const againMs = 5
+const maxRounds = 400
+
+/** Asks again, each time in a transaction of its own, for what moved or was held by whoever is ending it. */
 export async function cancel(
   database: Database,
   ids: string[],
   why: { reason: string; actor: string },
 ): Promise<Cancelled[]> {
-  const rows = await database.query<{
-    execution_id: string
-    verdict: Cancelled['verdict']
-    worker_id: string | null
-    fence: number | null
-  }>('cancel', 'select * from carillon.cancel($1, $2, $3, $4)', [ids, why.reason, why.actor, database.now])
-  return rows.map((r) => ({
-    executionId: r.execution_id,
-    verdict: r.verdict,
-    workerId: r.worker_id,
-    fence: r.fence,
-  }))
+  const answers: Cancelled[] = []
+  let left = ids
+  for (let round = 0; left.length > 0; round++) {
+    if (round > maxRounds) throw new ExecutionsHeld(left)
+    if (round > 1) await new Promise((resolve) => setTimeout(resolve, againMs))
+    const rows = await cancelOnce(database, left, why)
+    left = []
+    for (const { execution_id: executionId, verdict, worker_id: workerId, fence } of rows) {
+      if (verdict === 'BUSY') left.push(executionId)
+      else answers.push({ executionId, verdict, workerId, fence })
+    }
+  }
+  return answers
+}
+
+/** See functions/cancel.sql. */
+function cancelOnce(database: Database, ids: string[], why: { reason: string; actor: string }): Promise<Row[]> {
+  const values = [ids, why.reason, why.actor, database.now]
+  return database.query<Row>('cancel', 'select * from carillon.cancel($1, $2, $3, $4)', values)
+}
+
+/** Passing trouble, like PostgreSQL's own lock_not_available: a handler's open transaction has completed the execution. */
+class ExecutionsHeld extends Error {
+  readonly code = '55P03'
+
+  constructor(ids: string[]) {
+    super(`executions stay held by another transaction: ${ids.slice(0, 10).join(', ')}`)
+  }
 }

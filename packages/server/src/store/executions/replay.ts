@@ -2,7 +2,7 @@ import type { Database } from '../database.ts'
 
 export interface Replayed {
   executionId: string
-  verdict: 'REPLAYED' | 'OVERLAP' | 'NOT_ENDED'
+  verdict: 'REPLAYED' | 'OVERLAP' | 'NOT_ENDED' | 'TOO_OLD'
 }
 
 export async function replay(database: Database, ids: string[], actor: string): Promise<Replayed[]> {

@@ -32,7 +32,8 @@ export async function publishVirtualTimes(database: Database, times: LaneTime[])
   if (times.length > 0) {
     await database.query(
       'publish-virtual-times',
-      `insert into carillon.lanes as l (pool, lane, virtual_time) select * from unnest($1::text[], $2::smallint[], $3::bigint[])
+      `insert into carillon.lanes as l (pool, lane, virtual_time)
+       select * from unnest($1::text[], $2::smallint[], $3::bigint[]) order by 1, 2
        on conflict (pool, lane) do update set virtual_time = greatest(l.virtual_time, excluded.virtual_time)`,
       [times.map((t) => t.pool), times.map((t) => t.lane), times.map((t) => t.virtualTime)],
     )

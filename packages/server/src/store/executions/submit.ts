@@ -35,3 +35,13 @@ export async function submit(database: Database, items: Submission[], tags: numb
     database.now,
   ])
 }
+
+/** Takes back what was enqueued in a caller's transaction and is not due yet. False: it is not there (any more). */
+export async function withdrawSubmission(database: Database, tenant: string, executionId: string): Promise<boolean> {
+  const rows = await database.query<{ execution_id: string }>(
+    'withdraw-submission',
+    'delete from carillon.submissions where execution_id = $1 and tenant = $2 returning execution_id',
+    [executionId, tenant],
+  )
+  return rows.length > 0
+}

@@ -1,8 +1,10 @@
 -- Changes a job under its lock: its definition (p_job, a new version), its state, and where its schedule stands. The
 -- caller computed the latter from what it read, and names that: p_version and p_seen_due; if a fire or another change
 -- came between, nothing is done and the caller looks again.
+-- p_live: not null when the job begins to limit overlap. What is unfinished is then read here, under the job's lock: a
+-- trigger moves no schedule, so the caller cannot know.
 -- p_skipped: occurrences that this change removes, recorded as SKIPPED: {id, nominal, due, reason, last, count}.
--- Locks: schedules, then executions and endings for p_skipped.
+-- Locks: schedules, then executions by id (of p_live), executions and endings for p_skipped.
 create or replace function carillon.change_job(
   p_id uuid, p_version int, p_seen_due bigint, p_job jsonb, p_state text, p_nominal bigint, p_due bigint, p_live uuid[],
   p_skipped jsonb, p_now timestamptz default null)
@@ -12,6 +14,7 @@ as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_new carillon.jobs;
+  v_live uuid[];
 begin
   perform from carillon.schedules s
   where s.job_id = p_id and s.version = p_version and s.due is not distinct from carillon.at(p_seen_due) for update;
@@ -34,8 +37,14 @@ begin
     where j.job_id = p_id;
   end if;
   update carillon.jobs j set state = p_state, updated_at = v_now where j.job_id = p_id and j.state <> p_state;
+  if p_live is not null then
+    v_live := array(select e.execution_id from carillon.executions e
+                    where e.job_id = p_id and e.job_id <> e.execution_id and e.state is null
+                    order by e.execution_id for update);
+    update carillon.executions e set guarded = true where e.execution_id = any (v_live);
+  end if;
   update carillon.schedules s
-  set version = j.version, nominal = carillon.at(p_nominal), due = carillon.at(p_due), live = coalesce(p_live, s.live)
+  set version = j.version, nominal = carillon.at(p_nominal), due = carillon.at(p_due), live = coalesce(v_live, s.live)
   from carillon.jobs j where j.job_id = p_id and s.job_id = p_id;
 
   if p_skipped is not null then

@@ -1,6 +1,6 @@
 -- Creates jobs that have something to come. Each entry has the columns of carillon.jobs and, beside them, `nominal` and
 -- `due` in milliseconds. A job whose key is taken already is left out; the caller looks again and changes that one.
--- Locks: its own rows.
+-- Locks: its own rows, by key.
 create or replace function carillon.create_jobs(p_jobs jsonb) returns setof uuid
 language plpgsql volatile
 as $$
@@ -15,6 +15,7 @@ begin
       j.max_catch_up, j.grace_sec, j.start_within_sec, j.deadline_sec, j.overlap, j.pool, j.lane, j.handler, j.payload,
       j.policy, j.labels, j.key, j.managed_by
     from jsonb_populate_recordset(null::carillon.jobs, p_jobs) j
+    order by j.tenant, j.key, j.job_id   -- two batches with the same keys meet in one order
     on conflict (tenant, key) where key is not null and state <> 'DELETED' do nothing
     returning job_id)
   insert into carillon.schedules (job_id, shard, version, nominal, due)

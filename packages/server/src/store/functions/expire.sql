@@ -1,36 +1,51 @@
--- Start windows and deadlines whose time has come. What has not started is ended here; what runs is told to stop and
--- ends through REPORT. Called by the sweeper.
--- Locks: deadlines (SKIP LOCKED), running, executions, waiting, retries, ready.
+-- Start windows and deadlines whose time has come. What has not started is ended here; what runs past its deadline is
+-- told to stop and ends through REPORT. What is held by whoever is ending it keeps its entry for the next sweep. An
+-- entry counts only if the ledger still says so: a replay begins without.
+-- Locks: deadlines (SKIP LOCKED), running by id (SKIP LOCKED), then see end_pending.
 create or replace function carillon.expire_due(p_limit int, p_now timestamptz default null)
-returns table (execution_id uuid, kind text, verdict text, worker_id uuid, fence bigint)
+returns table (execution_id uuid, kind text, verdict text, worker_id uuid, fence bigint)   -- FLAGGED, SKIPPED, DEAD
 language plpgsql volatile
 as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
-  v_due record;
+  v_ids uuid[];
+  v_kinds text[];
+  v_late uuid[];
+  v_unstarted uuid[];
+  v_flagged uuid[] := '{}';
+  v_ended uuid[];
 begin
-  for v_due in
-    with due as (
-      select d.execution_id, d.kind from carillon.deadlines d where d.due <= v_now
-      order by d.due limit p_limit for update skip locked)
-    delete from carillon.deadlines d using due where d.execution_id = due.execution_id and d.kind = due.kind
-    returning d.execution_id, d.kind
-  loop
-    execution_id := v_due.execution_id;
-    kind := v_due.kind;
-    if kind = 'START' and (
-        exists (select from carillon.running r where r.execution_id = v_due.execution_id)
-        or exists (select from carillon.executions e where e.execution_id = v_due.execution_id and (e.state is not null or e.attempt > 0))) then
-      continue;   -- it started in time
-    end if;
-    select c.verdict, c.worker_id, c.fence into verdict, worker_id, fence
-    from carillon.cancel(array[v_due.execution_id], case kind when 'START' then 'EXPIRED' else 'DEADLINE' end, 'sweeper', v_now) c;
-    if verdict = 'CANCELLED' then
-      verdict := case kind when 'START' then 'SKIPPED' else 'DEAD' end;
-      update carillon.executions e set state = verdict where e.execution_id = v_due.execution_id;
-      update carillon.endings n set state = verdict where n.execution_id = v_due.execution_id;
-    end if;
+  select array_agg(d.execution_id), array_agg(d.kind) into v_ids, v_kinds from (
+    select d.execution_id, d.kind from carillon.deadlines d where d.due <= v_now
+    order by d.due limit p_limit for update skip locked) d;
+  if v_ids is null then
+    return;
+  end if;
+  v_late := array(
+    select e.execution_id from unnest(v_ids, v_kinds) i(execution_id, kind)
+    join carillon.executions e on e.execution_id = i.execution_id
+    where i.kind = 'FINISH' and e.state is null and e.deadline_at <= v_now);
+  kind := 'FINISH';
+  verdict := 'FLAGGED';
+  for execution_id, worker_id, fence in select f.* from carillon.flag_running(v_late, 'DEADLINE', 'sweeper', v_now) f loop
+    v_flagged := v_flagged || execution_id;
     return next;
   end loop;
+  v_late := array(select l from unnest(v_late) l where l <> all (v_flagged));
+  v_unstarted := array(
+    select e.execution_id from unnest(v_ids, v_kinds) i(execution_id, kind)
+    join carillon.executions e on e.execution_id = i.execution_id
+    where i.kind = 'START' and e.state is null and e.attempt = 0 and e.expires_at <= v_now and e.execution_id <> all (v_late)
+      and not exists (select from carillon.running r where r.execution_id = e.execution_id));   -- else it started in time
+  v_ended := carillon.end_pending(v_late || v_unstarted,
+    array_fill('DEAD'::text, array[cardinality(v_late)]) || array_fill('SKIPPED'::text, array[cardinality(v_unstarted)]),
+    array_fill('DEADLINE'::text, array[cardinality(v_late)]) || array_fill('EXPIRED'::text, array[cardinality(v_unstarted)]),
+    'sweeper', v_now);
+  delete from carillon.deadlines d using unnest(v_ids, v_kinds) i(execution_id, kind)
+  where d.execution_id = i.execution_id and d.kind = i.kind
+    and (d.execution_id <> all (v_late || v_unstarted) or d.execution_id = any (v_ended));
+  return query
+  select e, case when e = any (v_late) then 'FINISH' else 'START' end, case when e = any (v_late) then 'DEAD' else 'SKIPPED' end,
+    null::uuid, null::bigint from unnest(v_ended) e;
 end $$;

@@ -6,8 +6,9 @@
 --
 -- p_*: one entry per schedule row to move; next null: no further occurrence. o_*: the occurrences of those schedules;
 -- reason null: it fires, else it is recorded as SKIPPED (one row for `count` occurrences in a row).
--- Locks: shards (share), schedules by id (SKIP LOCKED: an edit under way goes first), then see overlap_verdict.
--- Indexes: schedules_pkey, jobs_pkey, executions_pkey.
+-- A job whose live execution must be replaced but is being ended right now is left out of `moved`: it fires a moment later.
+-- Locks: shards (share), schedules by id (SKIP LOCKED: an edit under way goes first), then see overlap_verdicts.
+-- Indexes: schedules_pkey, jobs_by_id, executions_pkey. What was locked is moved by its place, not searched again.
 create or replace function carillon.fire(
   p_shards smallint[], p_epochs bigint[],
   p_jobs uuid[], p_versions int[], p_dues bigint[], p_next_nominals bigint[], p_next_dues bigint[], p_fires int[],
@@ -25,17 +26,23 @@ declare
   v_floor uuid;
   v_guarded boolean;
   v_verdicts text[];
+  v_limited record;
+  v_found text[];
   v_wanted int;
-  v_job record;
   v_all boolean;   -- spares the search of each id among all others in the ordinary case
+  -- What is locked: where each row lies, and its number in p_*.
+  v_places tid[];
+  v_numbers bigint[];
 begin
   v_shards := carillon.hold_shards(p_shards, p_epochs);
   if cardinality(v_shards) = 0 then
     return;
   end if;
 
-  select array_agg(x.job_id), bool_or(x.overlap <> 'ALLOW') into moved, v_guarded from (
-    select s.job_id, j.overlap from unnest(p_jobs, p_versions, p_dues) i(job_id, version, due)
+  select array_agg(x.job_id), array_agg(x.place), array_agg(x.number), bool_or(x.overlap <> 'ALLOW')
+  into moved, v_places, v_numbers, v_guarded from (
+    select s.job_id, s.ctid place, i.number, j.overlap
+    from unnest(p_jobs, p_versions, p_dues) with ordinality i(job_id, version, due, number)
     join carillon.schedules s on s.job_id = i.job_id
     join carillon.jobs j on j.job_id = i.job_id
     where s.version = i.version and s.due = carillon.at(i.due) and s.due <= v_now and s.shard = any (v_shards)
@@ -48,16 +55,29 @@ begin
 
   v_verdicts := array_fill('READY'::text, array[greatest(cardinality(o_ids), 1)]);
   if v_guarded then
-    for v_job in
-      select o.ordinal, o.execution_id, j.job_id, j.overlap
-      from unnest(o_jobs, o_ids, o_reasons) with ordinality o(job_id, execution_id, reason, ordinal)
-      join carillon.jobs j on j.job_id = o.job_id
-      where (v_all or o.job_id = any (moved)) and o.reason is null and j.overlap <> 'ALLOW'
-        and not exists (select from carillon.executions e where e.execution_id = o.execution_id)
-      order by o.job_id, o.ordinal
-    loop
-      v_verdicts[v_job.ordinal] := carillon.overlap_verdict(v_job.job_id, v_job.overlap, v_job.execution_id, v_now);
-    end loop;
+    select array_agg(o.ordinal order by o.ordinal) ordinals, array_agg(o.job_id order by o.ordinal) jobs,
+      array_agg(o.execution_id order by o.ordinal) ids, array_agg(j.overlap order by o.ordinal) policies into v_limited
+    from unnest(o_jobs, o_ids, o_reasons) with ordinality o(job_id, execution_id, reason, ordinal)
+    join carillon.jobs j on j.job_id = o.job_id
+    where (v_all or o.job_id = any (moved)) and o.reason is null and j.overlap <> 'ALLOW' and o.execution_id >= v_floor
+      and not exists (select from carillon.executions e where e.execution_id = o.execution_id);
+    if v_limited.ids is not null then
+      v_found := carillon.overlap_verdicts(v_limited.jobs, v_limited.ids, v_limited.policies, false, v_now);
+      for i in 1..cardinality(v_found) loop
+        v_verdicts[v_limited.ordinals[i]] := v_found[i];
+        if v_found[i] = 'BUSY' then
+          moved := array_remove(moved, v_limited.jobs[i]);
+          v_all := false;
+        end if;
+      end loop;
+    end if;
+    if cardinality(moved) = 0 then
+      return;
+    end if;
+    -- The verdicts have written schedule rows, which lie elsewhere since.
+    select array_agg(s.ctid), array_agg(i.number) into v_places, v_numbers
+    from unnest(p_jobs) with ordinality i(job_id, number) join carillon.schedules s on s.job_id = i.job_id
+    where v_all or i.job_id = any (moved);
   end if;
 
   with o as (
@@ -76,9 +96,9 @@ begin
       case when j.type not in ('CRON', 'INTERVAL') then j.payload end,
       case when j.type not in ('CRON', 'INTERVAL') then j.policy end,
       j.labels, carillon.at(o.last), o.count,
-      case when o.reason is not null or o.verdict = 'SKIP' then 'SKIPPED' end,
-      coalesce(o.reason, case o.verdict when 'SKIP' then 'OVERLAP' end),
-      case when o.reason is not null or o.verdict = 'SKIP' then v_now end
+      case when o.reason is not null or o.verdict = 'SKIP' then 'SKIPPED' when o.verdict = 'REPLACED' then 'CANCELLED' end,
+      coalesce(o.reason, case o.verdict when 'SKIP' then 'OVERLAP' when 'REPLACED' then 'REPLACED' end),
+      case when o.reason is not null or o.verdict in ('SKIP', 'REPLACED') then v_now end
     from o join carillon.jobs j on j.job_id = o.job_id
     order by o.execution_id
     on conflict (execution_id) do nothing
@@ -115,9 +135,9 @@ begin
   from unnest(o_jobs, o_ids) o(job_id, execution_id) where (v_all or o.job_id = any (moved)) and o.execution_id < v_floor;
 
   update carillon.schedules s
-  set nominal = carillon.at(i.nominal), due = carillon.at(i.due), fires = s.fires + i.fires
-  from unnest(p_jobs, p_next_nominals, p_next_dues, p_fires) i(job_id, nominal, due, fires)
-  where s.job_id = i.job_id and (v_all or i.job_id = any (moved));
+  set nominal = carillon.at(p_next_nominals[m.number]), due = carillon.at(p_next_dues[m.number]),
+    fires = s.fires + p_fires[m.number]
+  from unnest(v_places, v_numbers) m(place, number) where s.ctid = m.place;
 
   -- Jobs without a further occurrence: a one-shot leaves, its definition is in the ledger now.
   if array_position(p_next_dues, null) is not null then

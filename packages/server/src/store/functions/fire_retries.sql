@@ -15,7 +15,9 @@ begin
   if cardinality(v_shards) = 0 then
     return;
   end if;
-  perform from carillon.executions e where e.execution_id = any (p_ids) order by e.execution_id for update;
+  -- A join, not `= any`: only a join looks into the one partition that can hold the id.
+  perform from unnest(p_ids) i(execution_id) join carillon.executions e on e.execution_id = i.execution_id
+  order by e.execution_id for update of e;
   with due as (
     delete from carillon.retries t using unnest(p_ids, p_tags) i(execution_id, tag)
     where t.execution_id = i.execution_id and t.due <= v_now and t.shard = any (v_shards)

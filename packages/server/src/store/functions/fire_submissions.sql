@@ -11,7 +11,9 @@ as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_shards smallint[];
-  v_ids uuid[];
+  -- What is locked: where each row lies, and its number in p_ids.
+  v_places tid[];
+  v_numbers bigint[];
   v_floor uuid;
 begin
   v_shards := carillon.hold_shards(p_shards, p_epochs);
@@ -19,15 +21,15 @@ begin
     return;
   end if;
   select floor_id into v_floor from carillon.installation;
-  v_ids := array(
-    select u.execution_id from carillon.submissions u
-    where u.execution_id = any (p_ids) and u.run_at <= v_now and u.shard = any (v_shards)
-      and u.execution_id >= v_floor
-    order by u.execution_id for update skip locked);
+  select array_agg(x.place), array_agg(x.number) into v_places, v_numbers from (
+    select u.ctid place, i.number from unnest(p_ids) with ordinality i(execution_id, number)
+    join carillon.submissions u on u.execution_id = i.execution_id
+    where u.run_at <= v_now and u.shard = any (v_shards) and u.execution_id >= v_floor
+    order by u.execution_id for update of u skip locked) x;
   with due as (
-    delete from carillon.submissions u using unnest(p_ids, p_tags) i(execution_id, tag)
-    where u.execution_id = i.execution_id and u.execution_id = any (v_ids)
-    returning u.*, i.tag
+    delete from carillon.submissions u using unnest(v_places, v_numbers) m(place, number)
+    where u.ctid = m.place
+    returning u.*, p_tags[m.number] tag
   ), born as (
     insert into carillon.executions (execution_id, job_id, tenant, pool, lane, handler, tag, origin,
       scheduled_for, due_at, fired_at, deadline_at, expires_at, name, payload, policy, labels, traceparent)

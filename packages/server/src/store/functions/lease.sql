@@ -4,9 +4,10 @@
 -- leases since a lower lane had one; of p_turn leases at least one is reserved for the lower lanes, which give it back
 -- if they have no work. p_workers/p_prefetched: one entry per free slot; the n-th row taken goes to the n-th slot. A
 -- prefetched one has not begun until the worker says so.
--- Locks: ready (SKIP LOCKED). The row moves to `running` with the next fence. Nothing else competes for it: CANCEL
--- deletes it from `ready` first or finds it in `running`.
--- Indexes: ready_pkey, executions_pkey (the partition is picked per row), jobs_pkey, job_versions_pkey.
+-- Locks: ready (SKIP LOCKED), of what has expired executions (SKIP LOCKED): LEASE never waits. The row moves to `running`
+-- with the next fence. Nothing else competes for it: CANCEL deletes it from `ready` first or finds it in `running`.
+-- Indexes: ready_pkey, executions_pkey (the partition is picked per row), jobs_by_id, job_versions_pkey; a key that is
+-- null costs no look into its index, so a definition is searched only where it can be.
 create or replace function carillon.lease(
   p_pool text, p_from bigint[], p_since int[], p_turn int, p_workers uuid[], p_prefetched boolean[],
   p_timeout_sec int, p_grace_sec int, p_now timestamptz default null)
@@ -30,26 +31,32 @@ declare
   v_places tid[];
   v_taken int;
   v_leased int;
+  v_reached bigint;
+  v_expired uuid[];
+  v_guarded uuid[];
 begin
   if exists (select from carillon.pools p where p.pool = p_pool and p.paused) then
     return;
   end if;
-  -- Down the lanes with the reservation for lower ones, then down again with what those had no work for.
-  for v_step in 0..7 loop
+  -- Down the lanes with the reservation for lower ones, then up again with what those had no work for: it goes back to
+  -- the lane that gave it. Down again, the highest lane would have it, and one that was due its turn never came to it.
+  for v_step in 0..6 loop
     exit when v_used >= v_slots;
-    v_lane := v_step % 4;
+    v_lane := least(v_step, 6 - v_step);
     continue when v_empty[v_lane + 1];
     v_limit := v_slots - v_used;
     if v_step < 3 then
       v_limit := v_limit - least(v_limit, (p_since[v_lane + 1] + v_limit) / p_turn);
       continue when v_limit = 0;
     end if;
-    select array_agg(q.execution_id), array_agg(q.place), count(*) into v_ids, v_places, v_taken from (
-      select r.execution_id, r.ctid place from carillon.ready r
+    select array_agg(q.execution_id), array_agg(q.place), count(*), max(q.tag) into v_ids, v_places, v_taken, v_reached
+    from (
+      select r.execution_id, r.tag, r.ctid place from carillon.ready r
       where r.pool = p_pool and r.lane = v_lane and r.tag >= p_from[v_lane + 1]
       order by r.tag, r.execution_id limit v_limit for update skip locked) q;
     v_empty[v_lane + 1] := v_taken < v_limit;
     continue when v_taken = 0;
+    p_from[v_lane + 1] := v_reached;   -- the second time, what the first took is not walked over
     delete from carillon.ready r where r.ctid = any (v_places);
 
     return query
@@ -61,8 +68,10 @@ begin
       from unnest(v_ids, p_workers[v_used + 1 : v_used + v_taken], p_prefetched[v_used + 1 : v_used + v_taken])
         s(execution_id, worker_id, prefetched)
       join carillon.executions e on e.execution_id = s.execution_id
-      left join carillon.jobs j on j.job_id = e.job_id and j.version = e.job_version
-      left join carillon.job_versions v on v.job_id = e.job_id and v.version = e.job_version and j.job_id is null
+      left join carillon.jobs j on j.job_id = case when e.job_version is not null then e.job_id end
+        and j.version = e.job_version
+      left join carillon.job_versions v on v.job_id = case when j.job_id is null then e.job_id end
+        and v.version = e.job_version
       where e.state is null and (e.expires_at is null or e.expires_at > v_now)
     ), in_running as (
       insert into carillon.running (execution_id, fence, worker_id, attempt, leased_at, overdue_at, grace_sec,
@@ -81,12 +90,28 @@ begin
     v_used := v_used + v_taken;
 
     if v_leased < v_taken then
-      with expired as (
+      with held as (
+        select e.execution_id from unnest(v_ids) i(execution_id)
+        join carillon.executions e on e.execution_id = i.execution_id
+        where e.state is null and e.expires_at <= v_now
+        order by e.execution_id for update of e skip locked
+      ), expired as (
         update carillon.executions e set state = 'SKIPPED', reason = 'EXPIRED', finished_at = v_now
-        where e.execution_id = any (v_ids) and e.state is null and e.expires_at <= v_now
-        returning e.execution_id, e.tenant)
-      insert into carillon.endings (execution_id, tenant, state)
-      select x.execution_id, x.tenant, 'SKIPPED' from expired x;
+        from held where e.execution_id = held.execution_id
+        returning e.execution_id, e.job_id, e.tenant, e.guarded
+      ), in_endings as (
+        insert into carillon.endings (execution_id, tenant, state)
+        select x.execution_id, x.tenant, 'SKIPPED' from expired x)
+      select coalesce(array_agg(x.execution_id), '{}'), array_agg(x.job_id) filter (where x.guarded)
+      into v_expired, v_guarded from expired x;
+      -- Somebody is ending these: they stay where he looks for them.
+      insert into carillon.ready (pool, lane, tag, execution_id)
+      select e.pool, e.lane, e.tag, e.execution_id from unnest(v_ids) i(execution_id)
+      join carillon.executions e on e.execution_id = i.execution_id
+      where e.state is null and e.expires_at <= v_now and e.execution_id <> all (v_expired);
+      if v_guarded is not null then
+        perform carillon.release_waiting(v_guarded, v_now);
+      end if;
     end if;
   end loop;
 end $$;

@@ -1,37 +1,69 @@
--- What a new execution of a job that limits overlap may do: READY, WAIT or SKIP. The caller holds the job's schedule
--- row, so two of them never decide at once.
+-- What new executions of jobs that limit overlap may do, in the order of the input: READY, WAIT, SKIP, REPLACED (a newer
+-- one of the same call takes its place), or BUSY: one that has to be cancelled is held by whoever is ending it, so the
+-- job cannot go on now. The caller holds the schedule rows of the jobs, so two callers never decide at once, and writes
+-- the ledger rows afterwards: what was decided earlier in a call counts for what comes later in it.
 --
--- The live executions are locked FOR SHARE before they are judged. A REPORT that is ending one either committed
--- before (it is not live any more) or waits for us and then, in a later statement, finds what we put into `waiting`.
--- Locks: running (through cancel), executions by id.
-create or replace function carillon.overlap_verdict(p_job uuid, p_policy text, p_id uuid, p_now timestamptz)
-returns text
+-- The live executions are locked before they are judged, those of all jobs in one go. A REPORT that is ending one either
+-- committed before (it is not live any more) or waits for us and then, in a later statement, finds what we put into
+-- `waiting`.
+-- Locks: with p_wait running by id, then executions by id, then see end_pending; running (SKIP LOCKED).
+create or replace function carillon.overlap_verdicts(
+  p_jobs uuid[], p_ids uuid[], p_policies text[], p_wait boolean, p_now timestamptz) returns text[]
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 as $$
 declare
-  v_live uuid[];
+  v_verdicts text[] := array_fill('READY'::text, array[cardinality(p_ids)]);
+  v_live uuid[] := array(
+    select l from carillon.schedules s cross join unnest(s.live) l where s.job_id = any (p_jobs));
+  v_replaced uuid[] := array(
+    select distinct l from unnest(p_jobs, p_policies) i(job_id, policy)
+    join carillon.schedules s on s.job_id = i.job_id cross join unnest(s.live) l where i.policy = 'REPLACE');
+  v_busy uuid[] := '{}';
+  v_job record;
+  v_open uuid[];
   v_waiting boolean;
-  v_verdict text;
 begin
-  select s.live into v_live from carillon.schedules s where s.job_id = p_job;
-  if p_policy = 'REPLACE' and cardinality(v_live) > 0 then
-    perform carillon.cancel(v_live, 'REPLACED', 'scheduler', p_now);
+  if p_wait and cardinality(v_replaced) > 0 then
+    perform from carillon.running r where r.execution_id = any (v_replaced) order by r.execution_id for update;
   end if;
-  perform from carillon.executions e where e.execution_id = any (v_live) order by e.execution_id for share;
-  v_live := array(select e.execution_id from carillon.executions e
-                  where e.execution_id = any (v_live) and e.state is null and e.execution_id <> p_id
-                  order by e.execution_id);
-  if cardinality(v_live) = 0 then
-    v_verdict := 'READY';
-  elsif p_policy = 'FORBID' then
-    v_verdict := 'SKIP';
-  else
-    v_waiting := exists (select from carillon.waiting w where w.execution_id = any (v_live));
-    v_verdict := case when v_waiting and p_policy = 'QUEUE_ONE' then 'SKIP' else 'WAIT' end;
+  -- A join, not `= any`: only a join looks into the one partition that can hold the id.
+  perform from unnest(v_live) l(execution_id) join carillon.executions e on e.execution_id = l.execution_id
+  order by e.execution_id for update of e;
+  if cardinality(v_replaced) > 0 then
+    perform carillon.end_pending(v_replaced, array_fill('CANCELLED'::text, array[cardinality(v_replaced)]),
+                                 array_fill('REPLACED'::text, array[cardinality(v_replaced)]), 'scheduler', p_now);
+    perform carillon.flag_running(v_replaced, 'REPLACED', 'scheduler', p_now);
+    v_busy := array(
+      select e.execution_id from unnest(v_replaced) l(execution_id)
+      join carillon.executions e on e.execution_id = l.execution_id
+      where e.state is null
+        and not exists (select from carillon.running r where r.execution_id = e.execution_id and r.cancel_at is not null));
   end if;
-  update carillon.schedules s
-  set live = case when v_verdict = 'SKIP' then v_live else v_live || p_id end
-  where s.job_id = p_job;
-  return v_verdict;
+
+  for v_job in
+    select i.job_id, i.policy, array_agg(i.execution_id order by i.ordinal) ids, array_agg(i.ordinal order by i.ordinal) ordinals
+    from unnest(p_jobs, p_ids, p_policies) with ordinality i(job_id, execution_id, policy, ordinal)
+    group by i.job_id, i.policy
+  loop
+    v_open := array(select e.execution_id from carillon.schedules s cross join unnest(s.live) l
+                    join carillon.executions e on e.execution_id = l
+                    where s.job_id = v_job.job_id and e.state is null and l <> all (v_job.ids) order by 1);
+    v_waiting := exists (select from carillon.waiting w where w.execution_id = any (v_open));
+    for i in 1..cardinality(v_job.ids) loop
+      v_verdicts[v_job.ordinals[i]] := case
+        when v_open && v_busy then 'BUSY'
+        when v_job.policy = 'REPLACE' and i < cardinality(v_job.ids) then 'REPLACED'
+        when cardinality(v_open) = 0 then 'READY'
+        when v_job.policy = 'REPLACE' or v_job.policy = 'QUEUE_ONE' and not v_waiting then 'WAIT'
+        else 'SKIP' end;
+      if v_verdicts[v_job.ordinals[i]] in ('READY', 'WAIT') then
+        v_waiting := v_verdicts[v_job.ordinals[i]] = 'WAIT';
+        v_open := v_open || v_job.ids[i];
+      end if;
+    end loop;
+    update carillon.schedules s set live = v_open where s.job_id = v_job.job_id;
+  end loop;
+  return v_verdicts;
 end $$;

@@ -1,7 +1,7 @@
 -- Lets go what waits for executions of these jobs to end, unless another live one is still in the way. It re-enters
--- through `retries`, due now, so that the shard's leader gives it a tag. Called by REPORT and by the sweeper, which
--- finds what two reports at the same moment each left to the other.
--- Locks: waiting, retries.
+-- through `retries`, due now, so that the shard's leader gives it a tag. Called by whatever ends an execution and by the
+-- sweeper, which finds what two reports at the same moment each left to the other.
+-- Locks: waiting by id (SKIP LOCKED: whoever holds the row releases or ends it), retries.
 create or replace function carillon.release_waiting(p_jobs uuid[], p_now timestamptz) returns timestamptz
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
@@ -9,24 +9,29 @@ set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 as $$
 declare
   v_due timestamptz;
-begin
-  with free as (
-    select distinct on (w.key) w.execution_id, s.shard
+  -- A one-shot left with its schedule when it fired: what is live of it is found by the job.
+  v_free uuid[] := array(
+    select distinct on (w.key) w.execution_id
     from unnest(p_jobs) i(job_id)
-    join carillon.schedules s on s.job_id = i.job_id
     join carillon.waiting w on w.key = 'job:' || i.job_id
+    left join carillon.schedules s on s.job_id = i.job_id
     where not exists (
-      select from unnest(s.live) l(execution_id)
-      join carillon.executions x on x.execution_id = l.execution_id
-      where x.state is null and not exists (select from carillon.waiting y where y.execution_id = x.execution_id))
-    order by w.key, w.execution_id
-  ), gone as (
-    delete from carillon.waiting w using free where w.execution_id = free.execution_id
-    returning w.execution_id, free.shard
+      select from carillon.executions x
+      where x.execution_id = any (case when s.job_id is not null then s.live else array(
+          select y.execution_id from carillon.executions y
+          where y.job_id = i.job_id and y.job_id <> y.execution_id and y.state is null) end)
+        and x.state is null and not exists (select from carillon.waiting y where y.execution_id = x.execution_id))
+    order by w.key, w.execution_id);
+begin
+  v_free := array(
+    select w.execution_id from carillon.waiting w where w.execution_id = any (v_free)
+    order by w.execution_id for update skip locked);
+  with gone as (
+    delete from carillon.waiting w where w.execution_id = any (v_free) returning w.execution_id
   ), back as (
     insert into carillon.retries (execution_id, shard, due, tenant, pool, lane, state)
-    select e.execution_id, g.shard, p_now, e.tenant, e.pool, e.lane, 'PENDING'
-    from gone g join carillon.executions e on e.execution_id = g.execution_id
+    select e.execution_id, carillon.shard_of(e.job_id, n.shard_count), p_now, e.tenant, e.pool, e.lane, 'PENDING'
+    from gone g join carillon.executions e on e.execution_id = g.execution_id cross join carillon.installation n
     returning due)
   select min(due) into v_due from back;
   return v_due;

@@ -1,8 +1,9 @@
 -- Brings executions that are DEAD or CANCELLED back, by a person's wish, with all their attempts again. They re-enter
 -- through `retries`. A job that limits overlap counts a replay like anything else: one that would overlap stays.
--- Locks: schedules of such jobs by id, executions by id, endings, retries.
+-- Start window and deadline were those of the first life; the sweeper passes over what is left of them.
+-- Locks: schedules by id, executions by id (those asked for and those live of the same jobs, in one go), endings, retries.
 create or replace function carillon.replay(p_ids uuid[], p_actor text, p_now timestamptz default null)
-returns table (execution_id uuid, verdict text)   -- REPLAYED, OVERLAP, NOT_ENDED
+returns table (execution_id uuid, verdict text)   -- REPLAYED, OVERLAP, NOT_ENDED, TOO_OLD
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
@@ -10,34 +11,43 @@ as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_jobs uuid[];
   v_row record;
 begin
-  perform from carillon.schedules s
-  where s.job_id in (select e.job_id from carillon.executions e where e.execution_id = any (p_ids) and e.guarded)
-  order by s.job_id for update;
+  v_jobs := array(
+    select s.job_id from carillon.schedules s
+    where s.job_id = any (array(select e.job_id from carillon.executions e
+                                where e.execution_id = any (p_ids) and e.job_id <> e.execution_id))
+    order by s.job_id for update);
+  perform from carillon.executions e
+  where e.execution_id = any (p_ids || array(
+    select l from carillon.schedules s cross join unnest(s.live) l where s.job_id = any (v_jobs)))
+  order by e.execution_id for update;
   for v_row in
-    select e.execution_id, e.job_id, e.guarded, e.tenant, e.pool, e.lane, e.state, j.overlap
-    from carillon.executions e left join carillon.jobs j on j.job_id = e.job_id
-    where e.execution_id = any (p_ids) order by e.execution_id for update of e
+    select e.execution_id, e.job_id, e.tenant, e.pool, e.lane, e.state, j.overlap, n.floor_id, n.shard_count
+    from carillon.executions e cross join carillon.installation n left join carillon.jobs j on j.job_id = e.job_id
+    where e.execution_id = any (p_ids) order by e.execution_id
   loop
     execution_id := v_row.execution_id;
     if v_row.state is null or v_row.state not in ('DEAD', 'CANCELLED') then
       verdict := 'NOT_ENDED';
-    elsif v_row.guarded and v_row.overlap <> 'ALLOW'
-      and carillon.overlap_verdict(v_row.job_id, 'FORBID', v_row.execution_id, v_now) = 'SKIP' then
+    elsif v_row.execution_id < v_row.floor_id then
+      verdict := 'TOO_OLD';   -- its partition is going
+    elsif v_row.overlap <> 'ALLOW' and 'SKIP' = all (carillon.overlap_verdicts(
+        array[v_row.job_id], array[v_row.execution_id], array['FORBID'], false, v_now)) then
       verdict := 'OVERLAP';
     else
       verdict := 'REPLAYED';
       update carillon.executions e
       set state = null, reason = null, finished_at = null, attempt = 0, releases = 0, result = null, error = null,
-        expires_at = null, deadline_at = null,
+        expires_at = null, deadline_at = null, guarded = coalesce(v_row.overlap <> 'ALLOW', false),
         history = coalesce(e.history, '[]') || jsonb_build_object('at', carillon.ms(v_now), 'to', 'PENDING',
           'actor', p_actor, 'reason', 'REPLAYED')
       where e.execution_id = v_row.execution_id;
       delete from carillon.endings n where n.execution_id = v_row.execution_id;
       insert into carillon.retries (execution_id, shard, due, tenant, pool, lane, state)
-      select v_row.execution_id, carillon.shard_of(v_row.job_id, n.shard_count), v_now, v_row.tenant, v_row.pool,
-        v_row.lane, 'PENDING' from carillon.installation n;
+      values (v_row.execution_id, carillon.shard_of(v_row.job_id, v_row.shard_count), v_now, v_row.tenant, v_row.pool,
+        v_row.lane, 'PENDING');
     end if;
     return next;
   end loop;

@@ -6,7 +6,7 @@
 -- own transaction committed the result) makes it SUCCEEDED, `cancel_at` makes whatever did not succeed CANCELLED.
 -- Verdicts, in the order of the input: ACCEPTED, REFUSED (old fence, put on record), BUSY (the row is locked: report
 -- again with the next batch).
--- Locks: running by id (SKIP LOCKED), executions, waiting, retries, endings.
+-- Locks: running by id (SKIP LOCKED), executions by id, then see release_waiting.
 create or replace function carillon.report(
   p_ids uuid[], p_fences bigint[], p_outcomes text[], p_nexts text[], p_reasons text[], p_retries_at bigint[],
   p_started_at bigint[], p_results text[], p_errors jsonb[], p_progress text[], p_logs text[], p_actors text[],
@@ -31,9 +31,11 @@ begin
 
   with gone as (
     delete from carillon.running r
-    using unnest(p_ids, p_fences, p_outcomes, p_nexts, p_reasons, p_retries_at, p_started_at, p_results, p_errors,
-                 p_progress, p_logs, p_actors)
-      i(execution_id, fence, outcome, next, reason, retry_at, started_at, result, error, progress, log, actor)
+    -- Sorted, and joined by nested loops: the ledger rows are then locked by id, as everybody else does.
+    using (select * from unnest(p_ids, p_fences, p_outcomes, p_nexts, p_reasons, p_retries_at, p_started_at, p_results, p_errors,
+                                p_progress, p_logs, p_actors)
+             u(execution_id, fence, outcome, next, reason, retry_at, started_at, result, error, progress, log, actor)
+           order by u.execution_id) i
     where r.execution_id = i.execution_id and r.fence = i.fence and (v_all or i.execution_id = any (v_held))
     returning r.execution_id, r.fence, r.worker_id, r.attempt, r.leased_at, coalesce(i.progress, r.progress) progress,
       i.retry_at, carillon.at(i.started_at) started_at, i.error, i.log, i.actor,
@@ -89,8 +91,9 @@ begin
       case when i.execution_id = any (v_held) then 'ACCEPTED'
            when exists (select from carillon.running r where r.execution_id = i.execution_id and r.fence = i.fence) then 'BUSY'
            -- The same report once more, after its answer was lost.
-           when e.fence = i.fence and (e.state = i.outcome or e.state = 'SUCCEEDED' and i.outcome = 'COMPLETED_IN_TRANSACTION'
-             or e.history @? format('$[*] ? (@.fence == %s && @.to == "%s")', i.fence, i.outcome)::jsonpath) then 'ACCEPTED'
+           when e.fence = i.fence and e.state = case i.outcome when 'COMPLETED_IN_TRANSACTION' then 'SUCCEEDED' else i.outcome end
+             or e.history @? format('$[*] ? (@.fence == %s && @.to == "%s")', i.fence,
+               case i.outcome when 'COMPLETED_IN_TRANSACTION' then 'FAILED' else i.outcome end)::jsonpath then 'ACCEPTED'
            else 'REFUSED' end
       order by i.ordinal)
     into verdicts

@@ -4,9 +4,9 @@
 -- while it stands in `running`, FAILED, TIMED_OUT or WORKER_LOST while it stands in `retries`, and ended once the
 -- ledger (`executions`) says how. The ledger row is written twice in a good life: when due and when done.
 --
--- Lock order, the same everywhere (test/integration/lock-order.test.ts):
+-- Lock order, the same everywhere (test/integration/races/lock-order.test.ts):
 --   shards, schedules (the job's lock), flows, running, executions, waiting, retries, endings, ready;
---   within a table by primary key.
+--   within a table by primary key. Out of this order only SKIP LOCKED, which never waits.
 
 create table carillon.installation (
   singleton boolean primary key default true check (singleton),
@@ -87,6 +87,9 @@ create table carillon.jobs (
 );
 create unique index jobs_key on carillon.jobs (tenant, key) where key is not null and state <> 'DELETED';
 create index jobs_tenant on carillon.jobs (tenant, job_id);
+-- FIRE and LEASE look up the definition of every row they touch. By hash that is two buffers at any size; the primary
+-- key's tree takes three at 10,000 jobs and four at 1,000,000. Neither is measurably faster, nor is creating slower.
+create index jobs_by_id on carillon.jobs using hash (job_id);
 
 create table carillon.job_versions (
   like carillon.jobs including constraints,

@@ -3,6 +3,7 @@
  * attached, which blocks nobody; an old one is detached concurrently and then dropped. There is no default partition:
  * it would make every attach scan it.
  */
+import type pg from 'pg'
 import { firstIdAt } from '../../domain/identity.ts'
 import type { Database } from '../database.ts'
 
@@ -38,30 +39,28 @@ export async function readInstallation(database: Database): Promise<Installation
 export interface Partition {
   /** Start of its range, milliseconds since 1970. */
   from: number
-  detachPending: boolean
+  /** Attached, of the ledger and of its endings. Else a node died, or gave up, in the middle of making or removing it. */
+  whole: boolean
 }
 
 const parents = ['executions', 'endings'] as const
-type Parent = (typeof parents)[number]
 
-/** Partitions carry the start of their range in their name: executions_p<ms>. */
-export async function readPartitions(database: Database, parent: Parent = 'executions'): Promise<Partition[]> {
-  const rows = await database.query<{ name: string; pending: boolean }>(
+/** Oldest first. Partitions carry the start of their range in their name: executions_p<ms>. */
+export async function readPartitions(database: Database): Promise<Partition[]> {
+  const rows = await database.query<{ from: number; whole: boolean }>(
     null,
-    `select c.relname name, i.inhdetachpending pending from pg_inherits i join pg_class c on c.oid = i.inhrelid
-     where i.inhparent = ('carillon.' || $1)::regclass order by c.relname`,
-    [parent],
+    `select substring(c.relname from '[0-9]+$')::bigint "from",
+       count(*) filter (where not i.inhdetachpending) = ${parents.length} whole
+     from pg_class c left join pg_inherits i on i.inhrelid = c.oid
+     where c.relnamespace = 'carillon'::regnamespace and c.relkind = 'r' and c.relname ~ '^(${parents.join('|')})_p[0-9]+$'
+     group by 1 order by 1`,
   )
   return rows
-    .map((row) => ({ from: Number(row.name.slice(parent.length + 2)), detachPending: row.pending }))
-    .sort((a, b) => a.from - b.from)
 }
 
 /** Builds the partition that starts at `from` and attaches it. Harmless if it is there already. */
 export async function createPartition(database: Database, from: number, until: number): Promise<void> {
-  const client = await database.connect()
-  try {
-    await client.query(`set lock_timeout = '1s'; set statement_timeout = '10s'`)
+  await withConnection(database, { lockTimeoutMs: 1_000, statementTimeoutMs: 10_000 }, async (client) => {
     for (const parent of parents) {
       const name = `${parent}_p${from}`
       const low = firstIdAt(from)
@@ -92,9 +91,7 @@ export async function createPartition(database: Database, from: number, until: n
         throw error
       }
     }
-  } finally {
-    client.release(true)
-  }
+  })
 }
 
 /** Nothing is written below this id from now on. It never sinks. */
@@ -102,43 +99,66 @@ export async function raiseFloor(database: Database, floorId: string): Promise<v
   await database.query(null, 'update carillon.installation set floor_id = $1 where floor_id < $1', [floorId])
 }
 
-/** The smallest id that unfinished work, or a dead letter younger than `keepDeadAfter`, still needs. */
-export async function readOldestNeeded(database: Database, keepDeadAfterId: string): Promise<string | null> {
-  const rows = await database.query<{ id: string | null }>(
-    null,
-    `select min(id::text)::uuid id from (
-       select min(execution_id::text)::uuid id from carillon.ready union all
-       select min(execution_id::text)::uuid from carillon.running union all
-       select min(execution_id::text)::uuid from carillon.retries union all
-       select min(execution_id::text)::uuid from carillon.waiting union all
-       select min(execution_id::text)::uuid from carillon.submissions union all
-       select carillon.first_id(carillon.ms(min(s.nominal))) from carillon.schedules s
-         join carillon.jobs j on j.job_id = s.job_id
-         where s.due <= clock_timestamp() and j.type in ('ONE_SHOT', 'DELAYED') union all
-       select min(n.execution_id::text)::uuid from carillon.endings n
-         where n.state = 'DEAD' and n.execution_id >= $1) needed`,
-    [keepDeadAfterId],
-  )
-  return rows[0]!.id
+/**
+ * The smallest id below `belowId` that is still needed: by unfinished work, or by a dead letter that died after
+ * `diedAfter`, however long ago it was born. Reads all of `ready`, and the dead letters below.
+ */
+export async function readOldestNeeded(database: Database, belowId: string, diedAfter: number): Promise<string | null> {
+  const limits = { lockTimeoutMs: 1_000, statementTimeoutMs: 60_000 }
+  return withConnection(database, limits, async (client) => {
+    const { rows } = await client.query<{ id: string | null }>(
+      `select min(id::text)::uuid id from (
+         select min(execution_id::text)::uuid id from carillon.ready union all
+         (select execution_id from carillon.running order by execution_id limit 1) union all
+         (select execution_id from carillon.retries order by execution_id limit 1) union all
+         (select execution_id from carillon.waiting order by execution_id limit 1) union all
+         (select execution_id from carillon.submissions order by execution_id limit 1) union all
+         select carillon.first_id(carillon.ms(min(s.nominal))) from carillon.schedules s
+           join carillon.jobs j on j.job_id = s.job_id
+           where s.due <= clock_timestamp() and j.type in ('ONE_SHOT', 'DELAYED') union all
+         (select n.execution_id from carillon.endings n join carillon.executions e on e.execution_id = n.execution_id
+           where n.execution_id < $1 and n.state = 'DEAD' and e.finished_at >= carillon.at($2)
+           order by n.execution_id limit 1)) needed
+       where id < $1`,
+      [belowId, diedAfter],
+    )
+    return rows[0]!.id
+  })
 }
 
+/** Removes the partition that starts at `from`, in whatever state a node that died in the middle left it. */
 export async function dropPartition(database: Database, from: number): Promise<void> {
-  const client = await database.connect()
-  try {
-    await client.query(`set lock_timeout = '1s'; set statement_timeout = '60s'`)
+  await withConnection(database, { lockTimeoutMs: 1_000, statementTimeoutMs: 60_000 }, async (client) => {
     for (const parent of parents) {
       const name = `${parent}_p${from}`
       const { rows } = await client.query<{ pending: boolean | null; there: boolean }>(
         `select (select inhdetachpending from pg_inherits where inhrelid = to_regclass('carillon.${name}')) pending,
            to_regclass('carillon.${name}') is not null there`,
       )
-      // A node that died in the middle left it half detached.
-      if (rows[0]!.pending === true)
+      const { pending, there } = rows[0]!
+      if (pending === true)
         await client.query(`alter table carillon.${parent} detach partition carillon.${name} finalize`)
-      if (rows[0]!.pending === false)
+      if (pending === false)
         await client.query(`alter table carillon.${parent} detach partition carillon.${name} concurrently`)
-      if (rows[0]!.there) await client.query(`drop table carillon.${name}`)
+      if (there) await client.query(`drop table carillon.${name}`)
     }
+  })
+}
+
+/** A connection of its own, with time limits of its own, thrown away afterwards. */
+async function withConnection<T>(
+  database: Database,
+  limits: { lockTimeoutMs: number; statementTimeoutMs: number },
+  work: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
+  const client = await database.connect()
+  // A connection that breaks fails the statement under way; without a listener it would end the process as well.
+  client.on('error', () => {})
+  try {
+    await client.query(
+      `set lock_timeout = ${limits.lockTimeoutMs}; set statement_timeout = ${limits.statementTimeoutMs}`,
+    )
+    return await work(client)
   } finally {
     client.release(true)
   }

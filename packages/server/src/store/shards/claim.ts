@@ -23,13 +23,25 @@ export async function claimShards(
 export async function resign(database: Database, nodeId: string): Promise<void> {
   await database.query(
     'resign',
-    `with shards as (update carillon.shards set node_id = null, epoch = epoch + 1 where node_id = $1)
+    `with led as materialized (
+       select shard from carillon.shards where node_id = $1 order by shard for update
+     ), shards as (
+       update carillon.shards s set node_id = null, epoch = epoch + 1 from led where s.shard = led.shard)
      delete from carillon.nodes where node_id = $1`,
     [nodeId],
   )
 }
 
-/** Starts or prolongs a node's lease; forgets nodes that have been gone for an hour. */
+/** Forgets nodes whose lease ran out an hour ago: killed ones leave their row behind. */
+export async function forgetNodes(database: Database): Promise<void> {
+  await database.query(
+    null,
+    `delete from carillon.nodes where lease_until < coalesce($1, clock_timestamp()) - interval '1 hour'`,
+    [database.now],
+  )
+}
+
+/** Starts or prolongs a node's lease. */
 export async function renewLease(
   database: Database,
   node: { nodeId: string; name: string; leaseMs: number },

@@ -22,27 +22,32 @@ export async function registerWorker(database: Database, worker: WorkerRow): Pro
 }
 
 export const seeWorkersSql = `
-  update carillon.workers set seen_at = coalesce($2, clock_timestamp()) where worker_id = any ($1::uuid[])`
+  update carillon.workers set seen_at = coalesce($2, clock_timestamp()) where worker_id = any ($1::uuid[])
+  returning worker_id`
 
-/** These workers were heard of just now. */
-export async function seeWorkers(database: Database, workerIds: string[]): Promise<void> {
-  await database.query('see-workers', seeWorkersSql, [workerIds, database.now])
+/** These workers were heard of just now. Answers those that are known. */
+export async function seeWorkers(database: Database, workerIds: string[]): Promise<Set<string>> {
+  const rows = await database.query<{ worker_id: string }>('see-workers', seeWorkersSql, [workerIds, database.now])
+  return new Set(rows.map((row) => row.worker_id))
 }
 
-/** What a worker holds according to the database, oldest lease first. */
-export async function readHeld(
-  database: Database,
-  workerIds: string[],
-): Promise<{ executionId: string; fence: number; workerId: string; leasedAt: number; cancelReason: string | null }[]> {
+export interface HeldRow {
+  executionId: string
+  fence: number
+  workerId: string
+  cancelReason: string | null
+}
+
+/** What workers hold according to the database. Reads all of `running`: ask for many workers at once. */
+export async function readHeld(database: Database, workerIds: string[]): Promise<HeldRow[]> {
   const rows = await database.query<{
     execution_id: string
     fence: number
     worker_id: string
-    leased_at: number
     cancel_reason: string | null
   }>(
     'read-held',
-    `select execution_id, fence, worker_id, carillon.ms(leased_at) leased_at,
+    `select execution_id, fence, worker_id,
        case when cancel_at is not null then cancel_reason end cancel_reason
      from carillon.running where worker_id = any ($1::uuid[])`,
     [workerIds],
@@ -51,7 +56,6 @@ export async function readHeld(
     executionId: row.execution_id,
     fence: row.fence,
     workerId: row.worker_id,
-    leasedAt: row.leased_at,
     cancelReason: row.cancel_reason,
   }))
 }

@@ -19,29 +19,39 @@ interface Row {
 
 const columns = 'r.execution_id, r.fence, r.worker_id, r.began, r.attempt'
 
-/** Executions of workers not heard of since `silentMs` ago, or that no longer exist. Reads all of `running`, which is
- * as long as there are executions under way. */
+/**
+ * Executions of workers not heard of since `silentMs` ago, or that no longer exist. Reads all of `running`, which is as
+ * long as there are executions under way. Locks: what somebody has locked is left to him, be it a report or the
+ * handler's own transaction that completes it.
+ */
 export async function readLost(database: Database, silentMs: number, limit: number): Promise<Stray[]> {
   const rows = await database.query<Row>(
     'read-lost',
     `select ${columns} from carillon.running r left join carillon.workers w on w.worker_id = r.worker_id
      where (w.worker_id is null and r.leased_at < coalesce($3, clock_timestamp()) - $1 * interval '1 millisecond')
        or w.seen_at < coalesce($3, clock_timestamp()) - $1 * interval '1 millisecond'
-     order by r.execution_id limit $2`,
+     order by r.execution_id limit $2 for share of r skip locked`,
     [silentMs, limit, database.now],
   )
   return rows.map(stray)
 }
 
-/** Attempts past their timeout or the grace after a cancel, or silent for longer than they may be. */
-export async function readOverdue(database: Database, limit: number): Promise<Stray[]> {
+/**
+ * Attempts past their timeout or the grace after a cancel; and handlers silent for longer than they may be, if that is
+ * not longer than `silentMs`, the time for which anybody could have heard them. Locks: as above.
+ */
+export async function readOverdue(
+  database: Database,
+  { silentMs, limit }: { silentMs: number; limit: number },
+): Promise<Stray[]> {
   const rows = await database.query<Row>(
     'read-overdue',
     `select ${columns} from carillon.running r
      where r.overdue_at < coalesce($2, clock_timestamp())
-       or r.heartbeat_at + r.heartbeat_timeout_sec * interval '1 second' < coalesce($2, clock_timestamp())
-     order by r.execution_id limit $1`,
-    [limit, database.now],
+       or (r.heartbeat_at + r.heartbeat_timeout_sec * interval '1 second' < coalesce($2, clock_timestamp())
+         and r.heartbeat_timeout_sec * 1000.0 <= $3::float8)
+     order by r.execution_id limit $1 for share of r skip locked`,
+    [limit, database.now, silentMs],
   )
   return rows.map(stray)
 }

@@ -1,0 +1,67 @@
+/**
+ * What must be true of the engine's tables between any two transactions, as one query that answers each violation.
+ * It may run while others write: a statement sees one snapshot.
+ */
+export const brokenInvariants = `
+  with places as (
+    select execution_id, 'ledger' place from carillon.executions where state is not null
+    union all select execution_id, 'ready' from carillon.ready
+    union all select execution_id, 'running' from carillon.running
+    union all select execution_id, 'retries' from carillon.retries
+    union all select execution_id, 'waiting' from carillon.waiting
+  ), past as (
+    -- What happened since a person replayed it, if ever.
+    select e.execution_id, h.entry, h.ordinal, coalesce((h.entry ->> 'fence')::bigint, 0) fence,
+      h.ordinal > coalesce(max(h.ordinal) filter (where h.entry ->> 'reason' = 'REPLAYED') over (partition by e.execution_id), 0)
+        recent
+    from carillon.executions e cross join jsonb_array_elements(e.history) with ordinality h(entry, ordinal)
+  ), attempts as (
+    select execution_id, count(*) filter (where recent and fence > 0 and entry ->> 'to' <> 'HANDED_BACK') failed,
+      count(*) filter (where entry ->> 'to' = 'HANDED_BACK' and recent) released
+    from past group by execution_id
+  )
+  select coalesce(e.execution_id, p.execution_id) execution_id, 'is in '
+    || coalesce(string_agg(p.place, ' and '), 'no place') || case when e.execution_id is null then ', not in the ledger' else '' end problem
+  from carillon.executions e full join places p on p.execution_id = e.execution_id
+  group by e.execution_id, p.execution_id having count(e.execution_id) <> 1 or count(p.place) <> 1
+  union all
+  select execution_id, 'is in ' || count(*) || ' places' from places group by execution_id having count(*) > 1
+  union all
+  select coalesce(e.execution_id, n.execution_id), 'ended as ' || coalesce(e.state, 'nothing') || ', in endings '
+    || coalesce(n.state, 'nothing')
+  from (select * from carillon.executions where state <> 'SUCCEEDED') e
+  full join carillon.endings n on n.execution_id = e.execution_id where e.state is distinct from n.state
+  union all
+  select q.execution_id, 'is queued under another key than the ledger says' from carillon.ready q
+  join carillon.executions e on e.execution_id = q.execution_id where (e.pool, e.lane, e.tag) <> (q.pool, q.lane, q.tag)
+  union all
+  select e.execution_id, 'counts ' || e.attempt || ' attempts and ' || e.releases || ' releases, its history '
+    || coalesce(a.failed, 0) || ' and ' || coalesce(a.released, 0) || ', state ' || coalesce(e.state, 'open')
+  from carillon.executions e left join attempts a on a.execution_id = e.execution_id
+  where e.attempt <> coalesce(a.failed, 0) + case when e.state = 'SUCCEEDED' then 1 else 0 end
+    or e.releases <> coalesce(a.released, 0)
+  union all
+  select r.execution_id, 'runs attempt ' || r.attempt || ' after ' || e.attempt || ' attempts' from carillon.running r
+  join carillon.executions e on e.execution_id = r.execution_id where r.attempt <> e.attempt + 1
+  union all
+  select execution_id, 'has fence ' || fence || ' after ' || before from (
+    select execution_id, fence, max(fence) over (partition by execution_id order by ordinal rows between unbounded preceding and 1 preceding) before
+    from past where fence > 0
+    union all
+    select r.execution_id, r.fence, e.fence from carillon.running r join carillon.executions e on e.execution_id = r.execution_id
+  ) f where fence <= before`
+
+/** Jobs that limit overlap with themselves and were never without that limit: what they must not have. */
+export const brokenOverlap = `
+  select j.job_id execution_id, j.overlap || ' has ' || count(*) filter (where w.execution_id is null) || ' in work and '
+    || count(w.execution_id) || ' waiting' || case when bool_or(r.cancel_at is null and r.execution_id is not null)
+      then ', one runs on' else '' end problem
+  from carillon.jobs j join carillon.executions e on e.job_id = j.job_id and e.state is null
+  left join carillon.waiting w on w.execution_id = e.execution_id
+  left join carillon.running r on r.execution_id = e.execution_id
+  where j.overlap <> 'ALLOW'
+  group by j.job_id
+  having count(*) filter (where w.execution_id is null) > 1
+    or count(w.execution_id) > case j.overlap when 'FORBID' then 0 else 1 end
+    or j.overlap = 'REPLACE' and count(w.execution_id) > 0
+      and bool_or(r.cancel_at is null and r.execution_id is not null)`

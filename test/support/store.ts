@@ -1,0 +1,250 @@
+/**
+ * The store on a database of its own, without a node around it: tests call its operations themselves and decide what
+ * runs at the same time. Jobs have an occurrence every second, of which the last hour is still to fire, so FIRE never
+ * has to be waited for.
+ */
+import { Completion } from '../../packages/server/src/completion/completion.ts'
+import { newId, occurrenceId, submissionId } from '../../packages/server/src/domain/identity.ts'
+import { monotonicMs } from '../../packages/server/src/lib/clock.ts'
+import { createLogger } from '../../packages/server/src/observability/logger.ts'
+import type { Signals } from '../../packages/server/src/signals/port.ts'
+import { Database } from '../../packages/server/src/store/database.ts'
+import { type Lease, lease } from '../../packages/server/src/store/executions/lease.ts'
+import { type AttemptEnd, type Reported, report } from '../../packages/server/src/store/executions/report.ts'
+import { fireReturns, type ReturnSource, readDueReturns } from '../../packages/server/src/store/executions/returning.ts'
+import { submit } from '../../packages/server/src/store/executions/submit.ts'
+import { createJobs } from '../../packages/server/src/store/jobs/create.ts'
+import { readJob } from '../../packages/server/src/store/jobs/read.ts'
+import { type TriggerVerdict, triggerJob } from '../../packages/server/src/store/jobs/trigger.ts'
+import { migrate } from '../../packages/server/src/store/migrate.ts'
+import type { JobRecord, JobRow, StoredPolicy } from '../../packages/server/src/store/rows.ts'
+import { type Fired, fire, type Move, type Occurrence } from '../../packages/server/src/store/schedules/fire.ts'
+import { claimShards, type LedShard, renewLease } from '../../packages/server/src/store/shards/claim.ts'
+import { Partitioner } from '../../packages/server/src/upkeep/partitioner.ts'
+import { Sweeper } from '../../packages/server/src/upkeep/sweeper.ts'
+import { createDatabase, type TestDatabase } from './postgres.ts'
+import { brokenInvariants, brokenOverlap } from './store-invariants.ts'
+
+export const tenant = 'acme'
+export const everyMs = 1_000
+const clock = { now: monotonicMs }
+const logger = createLogger('silent')
+const deaf: Signals = { publish() {}, subscribe: () => () => {}, async start() {}, async stop() {} }
+
+export type JobOptions = Partial<Omit<JobRow, 'job_id'>> & { nominal?: number; jobId?: string }
+
+/** How an attempt ends, as the worker's node would have decided it. */
+export function endOf(
+  held: { executionId: string; fence: number },
+  outcome: AttemptEnd['outcome'] = 'SUCCEEDED',
+  more: Partial<AttemptEnd> = {},
+): AttemptEnd {
+  const next = outcome === 'SUCCEEDED' || outcome === 'CANCELLED' ? null : 'RETRY'
+  return {
+    ...{ executionId: held.executionId, fence: held.fence, outcome, next, reason: null },
+    ...{ retryAt: next === 'RETRY' ? 1 : null, startedAt: null, result: null, error: null, progress: null },
+    ...{ log: null, actor: 'worker', ...more },
+  }
+}
+
+export async function openStore(options: { connections?: number; shardCount?: number } = {}): Promise<TestStore> {
+  const home = await createDatabase()
+  const database = connectTo(home.url, options.connections ?? 6)
+  await migrate(database, { shardCount: options.shardCount ?? 4, partitionHours: 24, retentionDays: 30 })
+  await new Partitioner({ database, clock, logger }).createMissing()
+  // A deadlock that does happen is found at once instead of after a second.
+  await database.query(null, `alter database ${home.name} set deadlock_timeout = '20ms'`)
+  await database.end()
+  const store = new TestStore(home, options.connections ?? 6)
+  await store.lead()
+  return store
+}
+
+function connectTo(url: string, maxConnections: number): Database {
+  return new Database({ url, maxConnections, statementTimeoutMs: 20_000, applicationName: 'test' })
+}
+
+export class TestStore {
+  readonly database: Database
+  readonly workerId = newId(1)
+  readonly url: string
+  readonly completion: Completion
+  /** The node that leads every shard, and the epochs it saw. */
+  readonly leaderId = newId(2)
+  led: LedShard[] = []
+  readonly #home: TestDatabase
+  readonly #connections: number
+  #tag = 0
+
+  constructor(home: TestDatabase, connections: number) {
+    this.#home = home
+    this.url = home.url
+    this.#connections = connections
+    this.database = connectTo(home.url, connections)
+    this.completion = new Completion({ database: this.database, signals: deaf, clock })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.database.end()
+    await this.#home.drop()
+  }
+
+  async lead(): Promise<void> {
+    await renewLease(this.database, { nodeId: this.leaderId, name: 'leader', leaseMs: 3_600_000 })
+    this.led = (await claimShards(this.database, this.leaderId)).shards
+  }
+
+  tag(): number {
+    return ++this.#tag
+  }
+
+  /** A sweeper for which every worker has been silent too long. */
+  sweeper(): Sweeper {
+    return new Sweeper({
+      ...{ database: this.database, signals: deaf, logger, everyMs: 1, lostMs: 0 },
+      end: async (held, said) =>
+        (await this.completion.end({ ...held, actor: 'sweeper', from: 'NODE', said })) === 'ACCEPTED',
+    })
+  }
+
+  async submit(count: number, policy: StoredPolicy | null = null, at = Date.now()): Promise<string[]> {
+    const items = Array.from({ length: count }, () => ({
+      ...{ executionId: submissionId(at), tenant, name: null, pool: 'default', lane: 2, handler: 'h', runAt: at },
+      ...{ payload: null, policy, labels: null, traceparent: null },
+    }))
+    const tags = items.map(() => this.tag())
+    await submit(this.database, items, tags)
+    return items.map((item) => item.executionId)
+  }
+
+  lease(slots: number, database = this.database): Promise<Lease[]> {
+    const reading = { from: [0, 0, 0, 0], since: [0, 0, 0, 0], turn: 20 }
+    const free = Array.from({ length: slots }, () => ({ workerId: this.workerId, prefetched: false }))
+    return lease(database, 'default', reading, free)
+  }
+
+  report(ends: AttemptEnd[]): Promise<Reported> {
+    return report(this.database, ends)
+  }
+
+  /** Reports until nothing is BUSY any more. */
+  async settle(ends: AttemptEnd[]): Promise<void> {
+    for (let left = ends; left.length > 0; ) {
+      const { verdicts } = await report(this.database, left)
+      left = left.filter((_, i) => verdicts[i] === 'BUSY')
+    }
+  }
+
+  /** A job that fires every second; the next occurrence is an hour ago unless `nominal` says otherwise. */
+  async job(options: JobOptions = {}): Promise<string> {
+    const { jobId = newId(Date.now()), nominal, ...columns } = options
+    const first = nominal ?? Math.floor(Date.now() / 1_000) * 1_000 - 3_600_000
+    const definition: JobRow = {
+      ...{ job_id: jobId, tenant, name: 'job', type: 'INTERVAL', run_at: null, delay_ms: null, cron: null },
+      ...{ interval: 'PT1S', timezone: 'UTC', dst_gap: 'SHIFT', dst_overlap: 'FIRST' },
+      ...{ anchor: new Date(first).toISOString(), start_at: null, end_at: null, max_fires: null, jitter_sec: 0 },
+      ...{ misfire: 'FIRE_ALL', misfire_after_sec: 60, max_catch_up: 1000, grace_sec: null, start_within_sec: null },
+      ...{ deadline_sec: null, overlap: 'ALLOW', pool: 'default', lane: 2, handler: 'h', payload: null, policy: null },
+      ...{ labels: null, key: null, managed_by: null, ...columns },
+    }
+    await createJobs(this.database, [{ definition, nominal: first, due: first }])
+    return jobId
+  }
+
+  readJob(jobId: string): Promise<JobRecord | null> {
+    return readJob(this.database, tenant, jobId)
+  }
+
+  /** What a leader would ask FIRE for: the next `count` occurrences of a job as it was read. */
+  plan(job: JobRecord, count = 1): { move: Move; occurrences: Occurrence[] } {
+    const { definition, version, nominal, due } = job
+    const times = Array.from({ length: count }, (_, i) => nominal! + i * everyMs)
+    const next = definition.type === 'INTERVAL' ? nominal! + count * everyMs : null
+    return {
+      move: { jobId: definition.job_id, version, due: due!, nextNominal: next, nextDue: next, fires: count },
+      occurrences: times.map((at) => ({
+        ...{ jobId: definition.job_id, executionId: occurrenceId(definition.job_id, at), nominal: at, due: at },
+        ...{ tag: this.tag(), skip: null },
+      })),
+    }
+  }
+
+  /** Reads the jobs and fires `count` occurrences of each in one call; paused and finished ones are left out. */
+  async fire(jobIds: string[], count = 1): Promise<Fired> {
+    const jobs = await Promise.all(jobIds.map((id) => this.readJob(id)))
+    const plans = jobs.filter((job) => job?.due != null).map((job) => this.plan(job!, count))
+    return this.fireAs(
+      this.led,
+      plans.map((p) => p.move),
+      plans.flatMap((p) => p.occurrences),
+    )
+  }
+
+  fireAs(led: LedShard[], moves: Move[], occurrences: Occurrence[]): Promise<Fired> {
+    return fire(this.database, led, moves, occurrences)
+  }
+
+  /** Brings everything that waits for a retry back to `ready`. */
+  async fireReturns(source: ReturnSource = 'retries'): Promise<string[]> {
+    const window = { shards: this.led.map((s) => s.shard), from: 0, until: Date.now() + 86_400_000, limit: 10_000 }
+    const items = await readDueReturns(this.database, source, window)
+    const tagged = items.map(({ executionId }) => ({ executionId, tag: this.tag() }))
+    return (await fireReturns(this.database, source, this.led, tagged)).moved
+  }
+
+  async trigger(jobId: string): Promise<{ executionId: string; verdict: TriggerVerdict }> {
+    const at = Date.now()
+    const executionId = submissionId(at)
+    const trigger = { jobId, executionId, at, tag: this.tag(), payload: null, traceparent: null }
+    return { executionId, verdict: await triggerJob(this.database, trigger) }
+  }
+
+  /** The unfinished executions of a job, and where each stands. */
+  unfinished(jobId: string): Promise<{ id: string; place: string }[]> {
+    return this.database.query(
+      null,
+      `select e.execution_id id, case when exists (select from carillon.running r where r.execution_id = e.execution_id)
+           then 'running' when exists (select from carillon.waiting w where w.execution_id = e.execution_id) then 'waiting'
+           when exists (select from carillon.retries t where t.execution_id = e.execution_id) then 'retries' else 'ready' end place
+       from carillon.executions e where e.job_id = $1 and e.state is null order by e.execution_id`,
+      [jobId],
+    )
+  }
+
+  /** Fails if an execution is in two places or in none, if the ledger contradicts itself, or if a job overlaps. */
+  async assertOnePlace(): Promise<void> {
+    const sql = `${brokenInvariants} union all ${brokenOverlap}`
+    const broken = await this.database.query<{ execution_id: string; problem: string }>('invariants', sql)
+    if (broken.length === 0) return
+    throw new Error(broken.map(({ execution_id, problem }) => `${execution_id}: ${problem}`).join('\n'))
+  }
+
+  /** Forgets what has ended, which keeps the checks of a long race short. */
+  async forgetEnded(): Promise<void> {
+    await this.database.query(
+      null,
+      'delete from carillon.executions where state is not null; delete from carillon.endings',
+    )
+  }
+
+  /** Forgets every execution; jobs stay where their schedules stand. */
+  async clear(): Promise<void> {
+    const tables = ['executions', 'endings', 'ready', 'running', 'retries', 'waiting', 'deadlines', 'submissions']
+    const deletes = tables.map((table) => `delete from carillon.${table}`)
+    const lives = 'update carillon.schedules set live = null where live is not null'
+    await this.database.query(null, [...deletes, lives].join(';'))
+  }
+
+  /** Deadlocks the server has found in this database so far, including those that were retried. */
+  async deadlocks(): Promise<number> {
+    // Each connection keeps its own count until it is told to hand it in.
+    const all = await Promise.all(Array.from({ length: this.#connections }, () => this.database.connect()))
+    for (const client of all) await client.query('select pg_stat_force_next_flush()')
+    for (const client of all) client.release()
+    const rows = await this.database.query<{ deadlocks: number }>(
+      null,
+      'select deadlocks from pg_stat_database where datname = current_database()',
+    )
+    return rows[0]!.deadlocks
+  }
+}

@@ -24,6 +24,7 @@ import { Database } from './store/database.ts'
 import { migrate } from './store/migrate.ts'
 import { Duties } from './upkeep/duties.ts'
 import { Partitioner } from './upkeep/partitioner.ts'
+import { Pruner } from './upkeep/pruner.ts'
 import { Sweeper } from './upkeep/sweeper.ts'
 import { TzWatcher } from './upkeep/tz-watcher.ts'
 import { WorkerDesk } from './workers/worker-desk.ts'
@@ -108,6 +109,7 @@ export class Engine implements Service {
       end: async ({ executionId, fence }, said) =>
         (await completion.end({ executionId, fence, actor: 'sweeper', from: 'NODE', said })) === 'ACCEPTED',
     })
+    const pruner = new Pruner({ database })
     const tzWatcher = new TzWatcher({ database, clock, logger, tzVersion: process.versions.tz ?? 'unknown' })
     const duties = new Duties({
       leadership,
@@ -115,6 +117,7 @@ export class Engine implements Service {
       duties: [
         { name: 'sweeper', everyMs: config.sweepEveryMs, runOnce: () => sweeper.runOnce() },
         { name: 'partitioner', everyMs: 3_600_000, runOnce: () => partitioner.runOnce() },
+        { name: 'pruner', everyMs: 3_600_000, runOnce: () => pruner.runOnce() },
         { name: 'tz watcher', everyMs: 3_600_000, runOnce: () => tzWatcher.runOnce() },
       ],
     })

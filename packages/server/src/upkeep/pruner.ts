@@ -1,0 +1,32 @@
+/**
+ * The pruner removes what nothing refers to any more, a little at a time: deleted jobs and old versions whose history is
+ * gone, nodes that have long been away, and the tags of tenants that are not ahead of their lane (for those, the lane's
+ * virtual time says the same).
+ */
+import { timeOf } from '../domain/identity.ts'
+import type { Database } from '../store/database.ts'
+import { pruneFlows, pruneJobs, pruneNodes, pruneVersions } from '../store/jobs/prune.ts'
+import { readInstallation } from '../store/partitions/manage.ts'
+
+const batchSize = 1_000
+
+export class Pruner {
+  readonly #database: Database
+
+  constructor(options: { database: Database }) {
+    this.#database = options.database
+  }
+
+  async runOnce(): Promise<void> {
+    // Nothing older than the floor is in the ledger; what was replaced or deleted before it has no execution left.
+    const floor = timeOf((await readInstallation(this.#database)).floorId)
+    await drain(() => pruneVersions(this.#database, floor, batchSize))
+    await drain(() => pruneJobs(this.#database, floor, batchSize))
+    await drain(() => pruneFlows(this.#database, batchSize))
+    await pruneNodes(this.#database)
+  }
+}
+
+async function drain(prune: () => Promise<number>): Promise<void> {
+  while ((await prune()) === batchSize);
+}

@@ -6,8 +6,8 @@ import { threeEngines } from './three-engines.ts'
 it('fires every occurrence once though one engine is killed and one frozen', async () => {
   const database = await createDatabase()
   try {
-    const result = await threeEngines({ databaseUrl: database.url, jobs: 300, seconds: 16 })
-    expect(result).toMatchObject({ expected: 4_800, fired: 4_800, missing: 0, skipped: 0, succeeded: 4_800 })
+    const result = await threeEngines({ databaseUrl: database.url, jobs: 300, seconds: 20 })
+    expect(result).toMatchObject({ expected: 6_000, fired: 6_000, missing: 0, skipped: 0, succeeded: 6_000 })
     expect(result.refusedReports).toBeGreaterThan(0)
   } finally {
     await database.drop()

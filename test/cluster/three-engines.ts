@@ -40,7 +40,7 @@ export interface ThreeEnginesResult {
 }
 
 const settings = { workerLostMs: 4_000, heartbeatEveryMs: 1_000, pollMs: 500 }
-const pauseMs = 7_000
+const pauseMs = 9_000
 
 export async function threeEngines(options: ThreeEnginesOptions): Promise<ThreeEnginesResult> {
   const { databaseUrl, seconds, log = () => {} } = options

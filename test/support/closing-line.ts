@@ -10,7 +10,9 @@ export default class ClosingLine implements Reporter {
       for (const test of module.children.allTests()) counts[test.result().state]++
     }
     process.on('exit', () => {
-      console.log(`${counts.passed} passed, ${counts.failed + broken} failed, ${counts.skipped + counts.pending} skipped`)
+      console.log(
+        `${counts.passed} passed, ${counts.failed + broken} failed, ${counts.skipped + counts.pending} skipped`,
+      )
     })
   }
 }

@@ -19,7 +19,12 @@ it('removes deleted jobs and old versions once their history is gone, and nothin
   await carillon.unschedule(deleted.definition.job_id)
   await (await carillon.enqueue(noop, {}, { tenant: 'visitor' })).ended({ waitMs: 10_000 })
 
-  const database = new Database({ url: databaseUrl, maxConnections: 2, statementTimeoutMs: 5_000, applicationName: 't' })
+  const database = new Database({
+    url: databaseUrl,
+    maxConnections: 2,
+    statementTimeoutMs: 5_000,
+    applicationName: 't',
+  })
   const sql = new pg.Client(databaseUrl)
   await sql.connect()
   const rows = async (table: string) => (await sql.query(`select from carillon.${table}`)).rowCount

@@ -81,7 +81,7 @@ function decideNode(
       return fail({ ...base, error }, { outcome: 'TIMED_OUT', errorName: error.name }, rules, now, chance)
     }
     case 'WORKER_LOST': {
-      if (!said.began && rules.releases < maxFreeLosses) {
+      if (!said.began && rules.freeLosses < maxFreeLosses) {
         return { ...base, outcome: 'HANDED_BACK', next: 'RETRY', reason: 'WORKER_LOST', retryAt: Math.ceil(now) }
       }
       const error = { name: 'WorkerLost', message: 'the worker was not heard of any more' }
@@ -91,6 +91,13 @@ function decideNode(
 }
 
 function handBack(base: AttemptEnd, reason: string, rules: ExecutionRules, now: number): AttemptEnd {
+  if (rules.policy.delivery === 'AT_MOST_ONCE' && base.startedAt !== null) {
+    const error = {
+      name: 'HandedBack',
+      message: 'its worker stopped while the handler ran, and it may not start twice',
+    }
+    return { ...base, outcome: 'FAILED', next: 'DEAD', reason: 'OUTCOME_UNKNOWN', error }
+  }
   if (reason !== 'UNKNOWN_HANDLER') return { ...base, next: 'RETRY', reason, retryAt: Math.ceil(now) }
   const since = rules.unknownHandlerSince ?? now
   const error = { name: 'UnknownHandler', message: 'no worker of the pool that was asked has this handler' }

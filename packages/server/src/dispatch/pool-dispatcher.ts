@@ -125,11 +125,12 @@ export class PoolDispatcher implements Service {
   }
 
   #wake(): void {
-    if (this.#options.clock.now() >= this.#courteousUntil) return this.#loop.wake()
-    this.#courtesy ??= setTimeout(() => {
-      this.#courtesy = null
-      this.#loop.wake()
-    }, courtesyMs)
+    if (this.#options.clock.now() >= this.#courteousUntil) this.#loop.wake()
+    else
+      this.#courtesy ??= setTimeout(() => {
+        this.#courtesy = null
+        this.#loop.wake()
+      }, courtesyMs)
   }
 
   #freeSlots(): { slots: Slot[]; wishes: Map<string, Waiting> } {

@@ -46,8 +46,10 @@ export function defineJob(input: JobInput, options: DefineOptions): JobRow {
   problems.integer('/graceSec', input.graceSec, { min: 0, max: yearSec })
   problems.oneOf('/misfire', input.misfire, misfirePolicies)
   problems.oneOf('/overlap', input.overlap, overlapPolicies)
-  problems.oneOf('/dst/gap', input.dst?.gap, ['SHIFT', 'SKIP'])
-  problems.oneOf('/dst/overlap', input.dst?.overlap, ['FIRST', 'SECOND', 'BOTH'])
+  if (problems.object('/dst', input.dst)) {
+    problems.oneOf('/dst/gap', input.dst.gap, ['SHIFT', 'SKIP'])
+    problems.oneOf('/dst/overlap', input.dst.overlap, ['FIRST', 'SECOND', 'BOTH'])
+  }
   checkPolicy(problems, input)
   const runAt = problems.instant('/runAt', input.runAt)
   const anchor = problems.instant('/anchor', input.anchor)
@@ -88,7 +90,7 @@ export function defineJob(input: JobInput, options: DefineOptions): JobRow {
     key: input.key ?? null,
     managed_by: input.managedBy ?? null,
   }
-  const schedule = scheduleOf(job, runAt ?? options.now)
+  const schedule = scheduleOf(job, runAt ?? Math.floor(options.now))
   if (job.jitter_sec > 0) checkJitter(schedule, job.jitter_sec, options.now)
   return job
 }
@@ -108,9 +110,12 @@ export function firstOccurrence(job: JobRow, now: number): number {
 
 /** A one-shot fires at its time even if that has just passed; a recurring job at its next occurrence. */
 export function nominalAfter(job: JobRow, now: number): number | null {
-  if (job.type === 'ONE_SHOT') return Date.parse(job.run_at!)
-  if (job.type === 'DELAYED') return Math.round(now + job.delay_ms!)
-  return nextWithin(scheduleOf(job, null), boundsOf(job), Math.floor(now))
+  if (job.type === 'CRON' || job.type === 'INTERVAL') {
+    return nextWithin(scheduleOf(job, null), boundsOf(job), Math.floor(now))
+  }
+  const nominal = job.type === 'ONE_SHOT' ? Date.parse(job.run_at!) : Math.round(now + job.delay_ms!)
+  // FIRE would pass over what lies outside the bounds without a trace.
+  return nextWithin(scheduleOf(job, nominal), boundsOf(job), nominal - 1)
 }
 
 function checkTimeFields(problems: Problems, input: JobInput): void {
@@ -122,5 +127,10 @@ function checkTimeFields(problems: Problems, input: JobInput): void {
   }
   if (input[wanted] === undefined && wanted !== 'runAt')
     problems.add(`/${wanted}`, `is required for type ${input.type}`)
+  for (const field of ['schedule', 'interval'] as const) {
+    if (field === wanted && input[field] !== undefined && typeof input[field] !== 'string') {
+      problems.add(`/${field}`, 'must be a text')
+    }
+  }
   if (input.anchor !== undefined && input.type !== 'INTERVAL') problems.add('/anchor', 'belongs to type INTERVAL')
 }

@@ -156,9 +156,8 @@ export class Jobs {
       skipped: [],
     })
     await this.#change(tenant, jobId, async () => gone())
-    const unfinished = await readUnfinished(database, jobId)
     const why = { reason: 'JOB_DELETED', actor: options.actor }
-    const ids = options.cancelRunning ? unfinished : await this.#notRunning(unfinished)
+    const ids = await readUnfinished(database, jobId, { running: options.cancelRunning ?? false })
     for (const { workerId, executionId, fence, verdict } of ids.length === 0 ? [] : await cancel(database, ids, why)) {
       if (verdict !== 'FLAGGED') continue
       this.#options.signals.publish({
@@ -209,7 +208,7 @@ export class Jobs {
   /** Where the schedule stands after a change of the definition. */
   async #redefine(job: JobRecord, definition: JobRow, now: number): Promise<JobChange> {
     const limited = job.definition.overlap === 'ALLOW' && definition.overlap !== 'ALLOW'
-    const live = limited ? await readUnfinished(this.#options.database, definition.job_id) : null
+    const live = limited ? await readUnfinished(this.#options.database, definition.job_id, { running: true }) : null
     const jitterMs = jitterOffsetMs(definition.job_id, definition.jitter_sec)
     const state = job.state === 'COMPLETED' ? 'ACTIVE' : job.state
     const skipped: JobChange['skipped'] = []
@@ -258,15 +257,6 @@ export class Jobs {
       })
     }
     return job
-  }
-
-  async #notRunning(ids: string[]): Promise<string[]> {
-    const rows = await this.#options.database.query<{ execution_id: string }>(
-      'not-running',
-      'select i execution_id from unnest($1::uuid[]) i where not exists (select from carillon.running r where r.execution_id = i)',
-      [ids],
-    )
-    return rows.map((row) => row.execution_id)
   }
 }
 

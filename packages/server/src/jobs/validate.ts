@@ -36,14 +36,14 @@ export class Problems {
   }
 
   integer(pointer: string, value: unknown, range: { min: number; max: number }): void {
-    if (value === undefined || value === null) return
+    if (value === undefined) return
     if (!Number.isSafeInteger(value) || (value as number) < range.min || (value as number) > range.max) {
       this.add(pointer, `${String(value)} is not a whole number from ${range.min} to ${range.max}`)
     }
   }
 
   number(pointer: string, value: unknown, range: { min: number; max: number }): void {
-    if (value === undefined || value === null) return
+    if (value === undefined) return
     if (typeof value !== 'number' || !(value >= range.min && value <= range.max)) {
       this.add(pointer, `${String(value)} is not a number from ${range.min} to ${range.max}`)
     }
@@ -66,18 +66,35 @@ export class Problems {
       )
       return null
     }
-    if (ms < 0 || ms >= endOfTime) {
+    const whole = Math.round(ms)
+    if (whole < 0 || whole >= endOfTime) {
       throw new CarillonError('TIME_OUT_OF_RANGE', {
         pointer,
         message: `${String(value)} is outside the years 1970 to 9999`,
         hint: 'Use an earlier time',
       })
     }
-    return Math.round(ms)
+    return whole
+  }
+
+  /** True if it is there to look into. */
+  object(pointer: string, value: unknown): value is object {
+    if (value === undefined) return false
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return true
+    this.add(pointer, 'must be an object')
+    return false
+  }
+
+  /** The entries of a list, or none if there is no list. */
+  list(pointer: string, value: unknown): unknown[] {
+    if (value === undefined) return []
+    if (Array.isArray(value)) return value
+    this.add(pointer, 'must be an array')
+    return []
   }
 
   labels(pointer: string, value: Record<string, string> | undefined, max: number): void {
-    if (value === undefined) return
+    if (!this.object(pointer, value)) return
     const entries = Object.entries(value)
     if (entries.length > max) this.add(pointer, `has ${entries.length} labels`, `At most ${max}`)
     for (const [name, text] of entries) {
@@ -88,7 +105,10 @@ export class Problems {
 }
 
 function parseInstant(text: string): number | null {
-  if (!/^[+-]?\d{4,6}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i.test(text)) return null
-  const ms = Date.parse(text)
-  return Number.isNaN(ms) ? null : ms
+  const day = /^[+-]?\d{4,6}-\d\d-(\d\d)T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i.exec(text)?.[1]
+  const ms = day === undefined ? Number.NaN : Date.parse(text)
+  if (Number.isNaN(ms)) return null
+  // Date.parse takes 30 February for 2 March.
+  const date = new Date(`${text.slice(0, text.search(/T/i))}T00:00:00Z`)
+  return date.getUTCDate() === Number(day) ? ms : null
 }

@@ -16,8 +16,10 @@ class Writer {
     })
   }
 
+  /** Answers the oldest batch and waits until the next one, if there is any, has gone out. */
   async answer(error?: Error): Promise<void> {
     this.#open.shift()?.(error)
+    await turn()
     await turn()
   }
 }
@@ -28,7 +30,7 @@ const add = (batcher: Batcher<number, string>, ...items: number[]) => items.map(
 describe('a batcher', () => {
   it('writes together what arrives in one turn of the event loop, and answers each with its own', async () => {
     const writer = new Writer()
-    const answers = add(new Batcher({ maxItems: 10, flush: writer.flush }), 1, 2, 3)
+    const answers = add(new Batcher({ maxItems: () => 10, flush: writer.flush }), 1, 2, 3)
     await turn()
     await writer.answer()
     expect(writer.batches).toEqual([[1, 2, 3]])
@@ -37,7 +39,7 @@ describe('a batcher', () => {
 
   it('gathers while a batch is under way, and sends the rest when it is answered', async () => {
     const writer = new Writer()
-    const batcher = new Batcher({ maxItems: 10, flush: writer.flush })
+    const batcher = new Batcher({ maxItems: () => 10, flush: writer.flush })
     add(batcher, 1)
     await turn()
     add(batcher, 2)
@@ -51,7 +53,7 @@ describe('a batcher', () => {
 
   it('cuts at maxItems', async () => {
     const writer = new Writer()
-    add(new Batcher({ maxItems: 2, flush: writer.flush }), 1, 2, 3, 4, 5)
+    add(new Batcher({ maxItems: () => 2, flush: writer.flush }), 1, 2, 3, 4, 5)
     for (let i = 0; i < 3; i++) {
       await turn()
       await writer.answer()
@@ -60,9 +62,20 @@ describe('a batcher', () => {
     expect(writer.mostAtOnce).toBe(1)
   })
 
+  it('asks before each batch how large it may be', async () => {
+    const writer = new Writer()
+    const sizes = [3, 1, 2]
+    add(new Batcher({ maxItems: () => sizes.shift()!, flush: writer.flush }), 1, 2, 3, 4, 5, 6)
+    for (let i = 0; i < 3; i++) {
+      await turn()
+      await writer.answer()
+    }
+    expect(writer.batches).toEqual([[1, 2, 3], [4], [5, 6]])
+  })
+
   it('has as many batches under way as it may, and no more', async () => {
     const writer = new Writer()
-    const batcher = new Batcher({ maxItems: 1, concurrency: 2, flush: writer.flush })
+    const batcher = new Batcher({ maxItems: () => 1, concurrency: 2, flush: writer.flush })
     add(batcher, 1, 2, 3)
     for (let i = 0; i < 4; i++) await turn()
     expect(writer.batches).toEqual([[1], [2]])
@@ -73,7 +86,7 @@ describe('a batcher', () => {
 
   it('rejects every item of a batch that failed, and of no other', async () => {
     const writer = new Writer()
-    const batcher = new Batcher({ maxItems: 2, flush: writer.flush })
+    const batcher = new Batcher({ maxItems: () => 2, flush: writer.flush })
     const settled = Promise.allSettled(add(batcher, 1, 2, 3))
     await turn()
     await writer.answer(new Error('no database'))
@@ -83,7 +96,7 @@ describe('a batcher', () => {
 
   it('rejects when the write throws before it begins', async () => {
     const batcher = new Batcher<number, string>({
-      maxItems: 2,
+      maxItems: () => 2,
       flush: () => {
         throw new Error('at once')
       },
@@ -94,12 +107,12 @@ describe('a batcher', () => {
 
 describe('idle', () => {
   it('resolves at once when there is nothing', async () => {
-    await new Batcher({ maxItems: 1, flush: new Writer().flush }).idle()
+    await new Batcher({ maxItems: () => 1, flush: new Writer().flush }).idle()
   })
 
   it('sends what is left and waits until all of it is answered, failures too', async () => {
     const writer = new Writer()
-    const batcher = new Batcher({ maxItems: 1, flush: writer.flush })
+    const batcher = new Batcher({ maxItems: () => 1, flush: writer.flush })
     const settled = Promise.allSettled(add(batcher, 1, 2))
     let idle = false
     const waiting = batcher.idle().then(() => {
@@ -125,7 +138,7 @@ describe('whatever arrives when', () => {
         async (sizes, max, many) => {
           const written: number[] = []
           const batcher = new Batcher<number, number>({
-            maxItems: max,
+            maxItems: () => max,
             concurrency: many,
             flush: async (items) => {
               expect(items.length).toBeLessThanOrEqual(max)

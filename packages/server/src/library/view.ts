@@ -75,7 +75,7 @@ export function viewOf(record: ExecutionRecord): ExecutionView {
     log: record.log ?? '',
     labels: record.labels,
     skippedCount: record.skippedCount,
-    attempts: record.history.filter((entry) => entry.attempt !== undefined),
+    attempts: record.history.filter((entry) => entry.attempt !== undefined && entry.to !== 'HANDED_BACK'),
     timeline,
   }
 }

@@ -61,8 +61,15 @@ export class NotifySignals implements Signals {
     return () => this.#listeners.delete(listener)
   }
 
+  /** What one listener makes of a signal is not the others' trouble, nor that of who published it. */
   #deliver(signal: Signal): void {
-    for (const listener of this.#listeners) listener(signal)
+    for (const listener of this.#listeners) {
+      try {
+        listener(signal)
+      } catch (error) {
+        this.#logger.error({ err: error, kind: signal.kind }, 'a signal was not understood')
+      }
+    }
   }
 
   #send(): void {
@@ -144,7 +151,7 @@ function pack(signals: Signal[], from: string): string[] {
   let batch: Signal[] = []
   let size = 0
   for (const signal of signals) {
-    const bytes = JSON.stringify(signal).length + 1
+    const bytes = Buffer.byteLength(JSON.stringify(signal)) + 1
     if (size + bytes > payloadBytes && batch.length > 0) {
       payloads.push(JSON.stringify({ from, signals: batch }))
       batch = []

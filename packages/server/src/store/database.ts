@@ -70,8 +70,11 @@ export class Database {
   }
 
   /** A connection of its own, for LISTEN, migrations and DDL. The caller releases it. */
-  connect(): Promise<pg.PoolClient> {
-    return this.#pool.connect()
+  async connect(): Promise<pg.PoolClient> {
+    const client = await this.#pool.connect()
+    // Lost while in use: the statement under way says so. Without a listener the process would end.
+    client.on('error', () => {})
+    return client
   }
 
   async end(): Promise<void> {

@@ -7,7 +7,7 @@
  * just passed (where they are set forward).
  */
 import { jitterOffsetMs } from '../domain/jitter.ts'
-import { nextWithin, type Schedule, type ScheduleBounds } from '../domain/schedule.ts'
+import { nextWithin, previousWithin, type Schedule, type ScheduleBounds } from '../domain/schedule.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Database } from '../store/database.ts'
@@ -17,9 +17,8 @@ import { readJobsAfter } from '../store/jobs/read.ts'
 import { readInstallation } from '../store/partitions/manage.ts'
 
 const pageSize = 1_000
-const hourMs = 3_600_000
 /** No clock is moved further than the offsets of the world differ. */
-const furthestMs = 27 * hourMs
+const furthestMs = 27 * 3_600_000
 const firstId = '00000000-0000-0000-0000-000000000000'
 
 export class TzWatcher {
@@ -77,11 +76,6 @@ export class TzWatcher {
 function nearestTo(nominal: number, schedule: Schedule, bounds: ScheduleBounds): number | null {
   const after = nextWithin(schedule, bounds, nominal - 1)
   if (after === nominal) return nominal
-  let before: number | null = null
-  // In growing steps: a dense schedule has one near, a sparse one has few within reach.
-  for (let back = hourMs; before === null && back <= furthestMs; back *= 3) {
-    let at = nextWithin(schedule, bounds, nominal - back)
-    for (; at !== null && at < nominal; at = nextWithin(schedule, bounds, at)) before = at
-  }
+  const before = previousWithin(schedule, bounds, nominal - furthestMs, nominal)
   return before !== null && (after === null || nominal - before < after - nominal) ? before : after
 }

@@ -78,7 +78,13 @@ export class WorkerDesk {
       said.began.length > 0 ? beginHandlers(database, said.began) : new Set<string>(),
       said.progress.length > 0 ? storeProgress(database, said.progress) : null,
     ])
-    const began = said.began.map(({ executionId }): ReportVerdict => (begun.has(executionId) ? 'ACCEPTED' : 'REFUSED'))
+    const newest = new Map<string, number>()
+    for (const { executionId, fence } of said.began) {
+      newest.set(executionId, Math.max(fence, newest.get(executionId) ?? 0))
+    }
+    const began = said.began.map(({ executionId, fence }): ReportVerdict =>
+      begun.has(executionId) && fence === newest.get(executionId) ? 'ACCEPTED' : 'REFUSED',
+    )
     const { cancellations, lost } = said.held === null ? nothing : await this.#compare(said.workerId, said.held)
     return { serverTime: this.#options.clock.now(), outcomes, began, cancellations, lost }
   }

@@ -7,8 +7,8 @@ export interface ExecutionRules {
   deadlineAt: number | null
   /** Attempts used so far, the running one not counted. */
   attempt: number
-  releases: number
-  firedAt: number
+  /** Times its worker was lost before its handler had begun. */
+  freeLosses: number
   /** When it was first handed back for want of its handler. */
   unknownHandlerSince: number | null
 }
@@ -20,13 +20,13 @@ export async function readRules(database: Database, ids: string[]): Promise<Map<
     policy: StoredPolicy | null
     deadline_at: number | null
     attempt: number
-    releases: number
-    fired_at: number
+    free_losses: number
     unknown_since: number | null
   }>(
     'read-rules',
     `select e.execution_id, coalesce(e.policy, j.policy, v.policy) policy, carillon.ms(e.deadline_at) deadline_at, e.attempt,
-       e.releases, carillon.ms(e.fired_at) fired_at,
+       (select count(*) from jsonb_array_elements(e.history) h
+         where h ->> 'to' = 'HANDED_BACK' and h ->> 'reason' = 'WORKER_LOST') free_losses,
        (select min((h ->> 'at')::bigint) from jsonb_array_elements(e.history) h where h ->> 'reason' = 'UNKNOWN_HANDLER') unknown_since
      from carillon.executions e
      left join carillon.jobs j on j.job_id = e.job_id and j.version = e.job_version
@@ -41,8 +41,7 @@ export async function readRules(database: Database, ids: string[]): Promise<Map<
         policy: policyOf(row.policy),
         deadlineAt: row.deadline_at,
         attempt: row.attempt,
-        releases: row.releases,
-        firedAt: row.fired_at,
+        freeLosses: row.free_losses,
         unknownHandlerSince: row.unknown_since,
       },
     ]),

@@ -19,15 +19,11 @@ export interface DueReturn {
 export type ReturnSource = 'retries' | 'submissions'
 
 const readSql: Record<ReturnSource, string> = {
-  retries: `
-    select execution_id, shard, carillon.ms(due) due, tenant, pool, lane from carillon.retries
-    where due >= carillon.at($2) and due <= carillon.at($3) and shard = any ($1::smallint[]) order by due limit $4`,
-  submissions: `
-    select execution_id, shard, carillon.ms(run_at) due, tenant, pool, lane from carillon.submissions
-    where run_at >= carillon.at($2) and run_at <= carillon.at($3) and shard = any ($1::smallint[]) order by run_at limit $4`,
+  retries: 'select * from carillon.read_due_retries($1, $2, $3, $4)',
+  submissions: 'select * from carillon.read_due_submissions($1, $2, $3, $4)',
 }
 
-/** Index: retries_due, submissions_due. */
+/** Earliest first. See functions/read_due.sql. */
 export async function readDueReturns(
   database: Database,
   source: ReturnSource,

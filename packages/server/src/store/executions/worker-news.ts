@@ -7,9 +7,10 @@ export interface Held {
 
 /** The handlers of these have begun; answers the ids that may go on. */
 export async function beginHandlers(database: Database, held: Held[]): Promise<Set<string>> {
-  const rows = await database.query<{ begun: string[] }>('begin', 'select carillon.begin_handlers($1, $2) begun', [
+  const rows = await database.query<{ begun: string[] }>('begin', 'select carillon.begin_handlers($1, $2, $3) begun', [
     held.map((h) => h.executionId),
     held.map((h) => h.fence),
+    database.now,
   ])
   return new Set(rows[0]!.begun)
 }

@@ -1,8 +1,10 @@
--- Milliseconds since 1970, exact in both directions (to_timestamp() goes through a double and is not). Marked as
--- their bodies are, so that the planner can put the bodies in place of the calls.
+-- Milliseconds since 1970, exact in both directions from 1970 to 9999. A double is not (to_timestamp() is one, and so is
+-- a number times an interval): whole hours and the rest are multiplied apart, each small enough. Marked as their bodies
+-- are, so that the planner can put the bodies in place of the calls.
 create or replace function carillon.at(ms bigint) returns timestamptz
   language sql stable strict parallel safe
-  return timestamptz '1970-01-01 00:00:00+00' + ms * interval '1 millisecond';
+  return timestamptz '1970-01-01 00:00:00+00'
+    + (ms / 3600000) * interval '1 hour' + (ms % 3600000) * interval '1 millisecond';
 
 create or replace function carillon.ms(at timestamptz) returns bigint
   language sql immutable strict parallel safe

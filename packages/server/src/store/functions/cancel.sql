@@ -71,8 +71,9 @@ declare
   v_guarded uuid[];
 begin
   v_ids := array(
-    select e.execution_id from carillon.executions e
-    where e.execution_id = any (p_ids) and e.state is null
+    select e.execution_id from unnest(p_ids) i(execution_id)
+    join carillon.executions e on e.execution_id = i.execution_id   -- a join, which looks into one partition per id
+    where e.state is null
       and (exists (select from carillon.waiting w where w.execution_id = e.execution_id)
         or exists (select from carillon.retries t where t.execution_id = e.execution_id)
         or exists (select from carillon.ready q where q.pool = e.pool and q.lane = e.lane and q.tag = e.tag
@@ -84,16 +85,17 @@ begin
 
   perform from carillon.waiting w where w.execution_id = any (v_ids) order by w.execution_id for update;
   perform from carillon.retries t where t.execution_id = any (v_ids) order by t.execution_id for update;
-  perform from carillon.executions e
+  perform from unnest(v_ids) i(execution_id)
+  join carillon.executions e on e.execution_id = i.execution_id
   join carillon.ready q on q.pool = e.pool and q.lane = e.lane and q.tag = e.tag and q.execution_id = e.execution_id
-  where e.execution_id = any (v_ids) order by q.pool, q.lane, q.tag, q.execution_id for update of q;
+  order by q.pool, q.lane, q.tag, q.execution_id for update of q;
   with gone_waiting as (
     delete from carillon.waiting w where w.execution_id = any (v_ids) returning w.execution_id
   ), gone_retries as (
     delete from carillon.retries t where t.execution_id = any (v_ids) returning t.execution_id
   ), gone_ready as (
-    delete from carillon.ready q using carillon.executions e
-    where e.execution_id = any (v_ids) and q.pool = e.pool and q.lane = e.lane and q.tag = e.tag
+    delete from carillon.ready q using unnest(v_ids) i(execution_id), carillon.executions e
+    where e.execution_id = i.execution_id and q.pool = e.pool and q.lane = e.lane and q.tag = e.tag
       and q.execution_id = e.execution_id
     returning q.execution_id)
   select array_agg(g.execution_id) into v_ids from (

@@ -41,7 +41,7 @@ begin
     v_live := array(select e.execution_id from carillon.executions e
                     where e.job_id = p_id and e.job_id <> e.execution_id and e.state is null
                     order by e.execution_id for update);
-    update carillon.executions e set guarded = true where e.execution_id = any (v_live);
+    update carillon.executions e set guarded = true from unnest(v_live) l where e.execution_id = l;
   end if;
   update carillon.schedules s
   set version = j.version, nominal = carillon.at(p_nominal), due = carillon.at(p_due), live = coalesce(v_live, s.live)

@@ -9,6 +9,9 @@
 -- A job whose live execution must be replaced but is being ended right now is left out of `moved`: it fires a moment later.
 -- Locks: shards (share), schedules by id (SKIP LOCKED: an edit under way goes first), then see overlap_verdicts.
 -- Indexes: schedules_pkey, jobs_by_id, executions_pkey. What was locked is moved by its place, not searched again.
+-- Figures (test/integration/plans): 33.5 buffers a row and 15 besides at 1,000,000 jobs, 31.2 at 10,000; searched again by
+-- id and with the jobs by their primary key 40.1 and 35.6. [m] 1,000 rows: median 54 to 56 ms of CPU, before 60 to 67;
+-- the quickest 45 to 49, before 46 to 51.
 create or replace function carillon.fire(
   p_shards smallint[], p_epochs bigint[],
   p_jobs uuid[], p_versions int[], p_dues bigint[], p_next_nominals bigint[], p_next_dues bigint[], p_fires int[],
@@ -45,7 +48,9 @@ begin
     from unnest(p_jobs, p_versions, p_dues) with ordinality i(job_id, version, due, number)
     join carillon.schedules s on s.job_id = i.job_id
     join carillon.jobs j on j.job_id = i.job_id
-    where s.version = i.version and s.due = carillon.at(i.due) and s.due <= v_now and s.shard = any (v_shards)
+    -- The due time in milliseconds, so that it is not looked for by index: of a thousand jobs due in the same instant
+    -- each would be found among all others. [m] 361 ms of 429 for 1,000.
+    where s.version = i.version and carillon.ms(s.due) = i.due and i.due <= carillon.ms(v_now) and s.shard = any (v_shards)
     order by s.job_id for update of s skip locked) x;
   if moved is null then
     return;

@@ -1,5 +1,5 @@
 -- Brings executions whose retry is due (or whose hand-back delay is over) back to `ready`, with a new tag.
--- Locks: shards (share), executions by id, retries. A cancel that was faster took the retries row; nothing happens then.
+-- Locks: shards (share), executions by id, retries by id. A cancel that was faster took the retries row; nothing happens then.
 create or replace function carillon.fire_retries(
   p_shards smallint[], p_epochs bigint[], p_ids uuid[], p_tags bigint[], p_now timestamptz default null)
 returns table (moved uuid[], queued jsonb)
@@ -18,9 +18,10 @@ begin
   -- A join, not `= any`: only a join looks into the one partition that can hold the id.
   perform from unnest(p_ids) i(execution_id) join carillon.executions e on e.execution_id = i.execution_id
   order by e.execution_id for update of e;
+  perform from carillon.retries t where t.execution_id = any (p_ids) order by t.execution_id for update;
   with due as (
     delete from carillon.retries t using unnest(p_ids, p_tags) i(execution_id, tag)
-    where t.execution_id = i.execution_id and t.due <= v_now and t.shard = any (v_shards)
+    where t.execution_id = i.execution_id and carillon.ms(t.due) <= carillon.ms(v_now) and t.shard = any (v_shards)
     returning t.execution_id, i.tag
   ), again as (
     update carillon.executions e set tag = due.tag from due

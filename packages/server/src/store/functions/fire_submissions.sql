@@ -24,7 +24,7 @@ begin
   select array_agg(x.place), array_agg(x.number) into v_places, v_numbers from (
     select u.ctid place, i.number from unnest(p_ids) with ordinality i(execution_id, number)
     join carillon.submissions u on u.execution_id = i.execution_id
-    where u.run_at <= v_now and u.shard = any (v_shards) and u.execution_id >= v_floor
+    where carillon.ms(u.run_at) <= carillon.ms(v_now) and u.shard = any (v_shards) and u.execution_id >= v_floor
     order by u.execution_id for update of u skip locked) x;
   with due as (
     delete from carillon.submissions u using unnest(v_places, v_numbers) m(place, number)

@@ -7,6 +7,7 @@
 -- committed before (it is not live any more) or waits for us and then, in a later statement, finds what we put into
 -- `waiting`.
 -- Locks: with p_wait running by id, then executions by id, then see end_pending; running (SKIP LOCKED).
+-- Figures: [m] a FIRE of 1,000 FORBID jobs takes 78 to 91 ms of CPU at best; with three statements for each job 152 to 165.
 create or replace function carillon.overlap_verdicts(
   p_jobs uuid[], p_ids uuid[], p_policies text[], p_wait boolean, p_now timestamptz) returns text[]
 language plpgsql volatile
@@ -24,6 +25,8 @@ declare
   v_job record;
   v_open uuid[];
   v_waiting boolean;
+  v_judged uuid[] := '{}';
+  v_lives text[] := '{}';   -- of each an array, which an array of arrays cannot hold
 begin
   if p_wait and cardinality(v_replaced) > 0 then
     perform from carillon.running r where r.execution_id = any (v_replaced) order by r.execution_id for update;
@@ -43,14 +46,18 @@ begin
   end if;
 
   for v_job in
-    select i.job_id, i.policy, array_agg(i.execution_id order by i.ordinal) ids, array_agg(i.ordinal order by i.ordinal) ordinals
-    from unnest(p_jobs, p_ids, p_policies) with ordinality i(job_id, execution_id, policy, ordinal)
-    group by i.job_id, i.policy
+    select g.*, array(select e.execution_id from carillon.schedules s cross join unnest(s.live) l
+                      join carillon.executions e on e.execution_id = l
+                      where s.job_id = g.job_id and e.state is null and l <> all (g.ids) order by 1) open
+    from (select i.job_id, i.policy, array_agg(i.execution_id order by i.ordinal) ids, array_agg(i.ordinal order by i.ordinal) ordinals
+          from unnest(p_jobs, p_ids, p_policies) with ordinality i(job_id, execution_id, policy, ordinal)
+          group by i.job_id, i.policy) g
   loop
-    v_open := array(select e.execution_id from carillon.schedules s cross join unnest(s.live) l
-                    join carillon.executions e on e.execution_id = l
-                    where s.job_id = v_job.job_id and e.state is null and l <> all (v_job.ids) order by 1);
-    v_waiting := exists (select from carillon.waiting w where w.execution_id = any (v_open));
+    v_open := v_job.open;
+    v_waiting := false;
+    if v_job.policy = 'QUEUE_ONE' and cardinality(v_open) > 0 then
+      v_waiting := exists (select from carillon.waiting w where w.execution_id = any (v_open));
+    end if;
     for i in 1..cardinality(v_job.ids) loop
       v_verdicts[v_job.ordinals[i]] := case
         when v_open && v_busy then 'BUSY'
@@ -63,7 +70,10 @@ begin
         v_open := v_open || v_job.ids[i];
       end if;
     end loop;
-    update carillon.schedules s set live = v_open where s.job_id = v_job.job_id;
+    v_judged := v_judged || v_job.job_id;
+    v_lives := v_lives || v_open::text;
   end loop;
+  update carillon.schedules s set live = i.live::uuid[]
+  from unnest(v_judged, v_lives) i(job_id, live) where s.job_id = i.job_id;
   return v_verdicts;
 end $$;

@@ -16,11 +16,11 @@ declare
     join carillon.waiting w on w.key = 'job:' || i.job_id
     left join carillon.schedules s on s.job_id = i.job_id
     where not exists (
-      select from carillon.executions x
-      where x.execution_id = any (case when s.job_id is not null then s.live else array(
+      select from unnest(case when s.job_id is not null then s.live else array(
           select y.execution_id from carillon.executions y
-          where y.job_id = i.job_id and y.job_id <> y.execution_id and y.state is null) end)
-        and x.state is null and not exists (select from carillon.waiting y where y.execution_id = x.execution_id))
+          where y.job_id = i.job_id and y.job_id <> y.execution_id and y.state is null) end) l
+      join carillon.executions x on x.execution_id = l
+      where x.state is null and not exists (select from carillon.waiting y where y.execution_id = x.execution_id))
     order by w.key, w.execution_id);
 begin
   v_free := array(

@@ -16,17 +16,18 @@ declare
 begin
   v_jobs := array(
     select s.job_id from carillon.schedules s
-    where s.job_id = any (array(select e.job_id from carillon.executions e
-                                where e.execution_id = any (p_ids) and e.job_id <> e.execution_id))
+    where s.job_id = any (array(select e.job_id from unnest(p_ids) i join carillon.executions e on e.execution_id = i
+                                where e.job_id <> e.execution_id))
     order by s.job_id for update);
-  perform from carillon.executions e
-  where e.execution_id = any (p_ids || array(
-    select l from carillon.schedules s cross join unnest(s.live) l where s.job_id = any (v_jobs)))
-  order by e.execution_id for update;
+  perform from unnest(p_ids || array(
+    select l from carillon.schedules s cross join unnest(s.live) l where s.job_id = any (v_jobs))) i
+  join carillon.executions e on e.execution_id = i
+  order by e.execution_id for update of e;
   for v_row in
     select e.execution_id, e.job_id, e.tenant, e.pool, e.lane, e.state, j.overlap, n.floor_id, n.shard_count
-    from carillon.executions e cross join carillon.installation n left join carillon.jobs j on j.job_id = e.job_id
-    where e.execution_id = any (p_ids) order by e.execution_id
+    from (select distinct i from unnest(p_ids) i) i join carillon.executions e on e.execution_id = i.i
+    cross join carillon.installation n left join carillon.jobs j on j.job_id = e.job_id
+    order by e.execution_id
   loop
     execution_id := v_row.execution_id;
     if v_row.state is null or v_row.state not in ('DEAD', 'CANCELLED') then

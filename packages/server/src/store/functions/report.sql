@@ -7,6 +7,8 @@
 -- Verdicts, in the order of the input: ACCEPTED, REFUSED (old fence, put on record), BUSY (the row is locked: report
 -- again with the next batch).
 -- Locks: running by id (SKIP LOCKED), executions by id, then see release_waiting.
+-- Indexes: running_pkey, executions_pkey. Figures (test/integration/plans): 14 buffers a row, whatever is at rest; 16 while
+-- 100,000 dead rows make the index of `running` a level deeper. [m] 1,000 successes: median 19 to 22 ms of CPU.
 create or replace function carillon.report(
   p_ids uuid[], p_fences bigint[], p_outcomes text[], p_nexts text[], p_reasons text[], p_retries_at bigint[],
   p_started_at bigint[], p_results text[], p_errors jsonb[], p_progress text[], p_logs text[], p_actors text[],

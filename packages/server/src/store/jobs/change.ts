@@ -35,13 +35,22 @@ export async function changeJob(database: Database, seen: JobRecord, change: Job
   return rows[0]!.changed
 }
 
-/** The unfinished executions of a job. Walks its part of executions_job: for edits and deletes, not for hot paths. */
-export async function readUnfinished(database: Database, jobId: string): Promise<string[]> {
+/**
+ * The unfinished executions of a job, with or without those that run. Walks its part of executions_job: for edits and
+ * deletes, not for hot paths.
+ */
+export async function readUnfinished(
+  database: Database,
+  jobId: string,
+  options: { running: boolean },
+): Promise<string[]> {
   const rows = await database.query<{ execution_id: string }>(
     'read-unfinished',
-    `select execution_id from carillon.executions
-     where job_id = $1 and job_id <> execution_id and state is null order by execution_id`,
-    [jobId],
+    `select e.execution_id from carillon.executions e
+     where e.job_id = $1 and e.job_id <> e.execution_id and e.state is null
+       and ($2 or not exists (select from carillon.running r where r.execution_id = e.execution_id))
+     order by e.execution_id`,
+    [jobId, options.running],
   )
   return rows.map((row) => row.execution_id)
 }

@@ -2,7 +2,11 @@
 import type { Database } from '../database.ts'
 
 async function removed(database: Database, text: string, values: unknown[]): Promise<number> {
-  const rows = await database.query<{ n: number }>(null, `with gone as (${text} returning 1) select count(*) n from gone`, values)
+  const rows = await database.query<{ n: number }>(
+    null,
+    `with gone as (${text} returning 1) select count(*) n from gone`,
+    values,
+  )
   return rows[0]!.n
 }
 

@@ -87,8 +87,9 @@ create table carillon.jobs (
 );
 create unique index jobs_key on carillon.jobs (tenant, key) where key is not null and state <> 'DELETED';
 create index jobs_tenant on carillon.jobs (tenant, job_id);
--- FIRE and LEASE look up the definition of every row they touch. By hash that is two buffers at any size; the primary
--- key's tree takes three at 10,000 jobs and four at 1,000,000. Neither is measurably faster, nor is creating slower.
+-- FIRE and LEASE look up the definition of every row they touch. By hash that is two buffers at any size; by the primary
+-- key three at 10,000 jobs, where the planner may still take that, and four at 1,000,000. [m] In time no difference
+-- was seen; creating 1,000 jobs takes 35 to 36 ms of CPU instead of 32 to 35, and 1,000,000 jobs take 32 MB more.
 create index jobs_by_id on carillon.jobs using hash (job_id);
 
 create table carillon.job_versions (
@@ -111,7 +112,8 @@ create table carillon.schedules (
   live uuid[],
   check (due is null or nominal is not null)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
--- due first: a node that leads every shard reads one run of leaves; the shard is checked inside the index.
+-- due first: a node that leads every shard reads one run of leaves; the shard is checked inside the index (from
+-- PostgreSQL 17 on).
 create index schedules_due on carillon.schedules (due, shard) where due is not null;
 
 -- The ledger. Fillfactor 50 and no index on anything that REPORT changes: finishing is a HOT update.

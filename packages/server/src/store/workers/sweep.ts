@@ -48,7 +48,7 @@ export async function readOverdue(
     'read-overdue',
     `select ${columns} from carillon.running r
      where r.overdue_at < coalesce($2, clock_timestamp())
-       or (r.heartbeat_at + r.heartbeat_timeout_sec * interval '1 second' < coalesce($2, clock_timestamp())
+       or (r.began and r.heartbeat_at + r.heartbeat_timeout_sec * interval '1 second' < coalesce($2, clock_timestamp())
          and r.heartbeat_timeout_sec * 1000.0 <= $3::float8)
      order by r.execution_id limit $1 for share of r skip locked`,
     [limit, database.now, silentMs],

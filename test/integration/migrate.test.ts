@@ -1,0 +1,177 @@
+/** One schema, however many nodes bring it up at once, and whichever version they are of. */
+import { CarillonError } from '@carillon/contract'
+import pg from 'pg'
+import { afterEach, describe, expect, it } from 'vitest'
+import { Database } from '../../packages/server/src/store/database.ts'
+import { migrate, schemaSql } from '../../packages/server/src/store/migrate.ts'
+import { quickTimes } from '../support/carillon.ts'
+import { openNodes } from '../support/nodes.ts'
+import { createDatabase, postgres15Available, startPostgres15, type TestDatabase } from '../support/postgres.ts'
+
+const settings = { shardCount: 8, partitionHours: 24, retentionDays: 30 }
+const disposals: (() => Promise<unknown>)[] = []
+
+afterEach(async () => {
+  for (const dispose of disposals.splice(0).reverse()) await dispose()
+})
+
+describe('migrate', () => {
+  it('brings up one schema when ten nodes come at once, and changes nothing when they come again', async () => {
+    const { url } = await emptyDatabase()
+    const nodes = Array.from({ length: 10 }, () => open(url))
+    await Promise.all(nodes.map((node, i) => migrate(node, { ...settings, shardCount: 8 + i })))
+    const first = await fingerprint(url)
+    expect(first.migrations).toBeGreaterThan(0)
+    expect(first.shards).toBe(first.installation.shard_count)
+    expect(first.pools).toBe(1)
+    await Promise.all(nodes.map((node) => migrate(node, settings)))
+    expect(await fingerprint(url)).toEqual(first)
+  })
+
+  it('holds when the nodes are processes, which then all work', async () => {
+    const { url } = await emptyDatabase()
+    const nodes = await openNodes(url)
+    disposals.push(() => nodes[Symbol.asyncDispose]())
+    await Promise.all(['a', 'b', 'c'].map((name) => nodes.launch(name, quickTimes)))
+    const { installation, shards } = await fingerprint(url)
+    expect([installation.shard_count, shards]).toEqual([64, 64])
+  })
+
+  it('keeps the settings of the first node', async () => {
+    const { url } = await emptyDatabase()
+    await migrate(open(url), settings)
+    await migrate(open(url), { shardCount: 99, partitionHours: 1, retentionDays: 1 })
+    const { installation, shards } = await fingerprint(url)
+    expect(installation).toMatchObject({ shard_count: 8, partition_hours: 24, retention_days: 30 })
+    expect(shards).toBe(8)
+  })
+
+  it('refuses a database with a newer migration that breaks with this version, and leaves it as it is', async () => {
+    const { url } = await emptyDatabase()
+    await migrate(open(url), settings)
+    await query(url, `insert into carillon.migrations (version, name, breaking) values (9000, 'future', true)`)
+    await query(url, `update carillon.function_texts set digest = 'of a newer version'`)
+    const before = await fingerprint(url)
+    const error = await migrate(open(url), settings).catch((e: unknown) => e)
+    expect(error).toBeInstanceOf(CarillonError)
+    expect(error).toMatchObject({ code: 'SCHEMA_TOO_NEW', message: expect.stringMatching(/9000 \(future\).*Upgrade/) })
+    expect(await fingerprint(url)).toEqual(before)
+  })
+
+  it('works beside a newer version whose migration does not break, and leaves its functions alone', async () => {
+    const { url } = await emptyDatabase()
+    await migrate(open(url), settings)
+    await query(url, `insert into carillon.migrations (version, name, breaking) values (9000, 'future', false)`)
+    await query(url, `update carillon.function_texts set digest = 'of a newer version'`)
+    await query(url, `create or replace function carillon.ms(at timestamptz) returns bigint language sql return 42`)
+    await migrate(open(url), settings)
+    expect((await query(url, 'select carillon.ms(now()) ms')).rows[0].ms).toBe('42')
+    expect((await fingerprint(url)).digest).toBe('of a newer version')
+  })
+
+  it('lays the functions down again when their text differs', async () => {
+    const { url } = await emptyDatabase()
+    await migrate(open(url), settings)
+    await query(url, `update carillon.function_texts set digest = 'of an older version'`)
+    await query(url, `create or replace function carillon.ms(at timestamptz) returns bigint language sql return 42`)
+    await migrate(open(url), settings)
+    expect((await query(url, `select carillon.ms(carillon.at(7)) ms`)).rows[0].ms).toBe('7')
+  })
+
+  it('can be printed and applied by hand: nodes find it as they would have left it', async () => {
+    const byHand = await emptyDatabase()
+    await query(byHand.url, 'create schema carillon')
+    await query(byHand.url, schemaSql())
+    await migrate(open(byHand.url), settings)
+    const byNode = await emptyDatabase()
+    await migrate(open(byNode.url), settings)
+    const { installation: one, ...printed } = await fingerprint(byHand.url)
+    const { installation: other, ...migrated } = await fingerprint(byNode.url)
+    expect(printed).toEqual(migrated)
+    expect(one.floor_id).toBe(other.floor_id)
+  })
+
+  it('needs no right to create anything once the schema is there', async () => {
+    const { url, name } = await emptyDatabase()
+    await migrate(open(url), settings)
+    const role = `node_of_${name}`
+    await query(
+      url,
+      `create role ${role} login password 'x'; grant usage on schema carillon to ${role};
+      grant select, insert, update, delete on all tables in schema carillon to ${role}`,
+    )
+    disposals.splice(0, 0, () => query(new URL('/postgres', url).href, `drop role ${role}`))
+    const asNode = new URL(url)
+    asNode.username = role
+    asNode.password = 'x'
+    await migrate(open(asNode.href), settings)
+  })
+
+  it('says what it needs when the server is too old', async () => {
+    const old = {
+      connect: async () => ({
+        on() {},
+        release() {},
+        query: async (text: string) => ({
+          rows: text.includes('server_version') ? [{ number: 140_012, name: '14.12 (Debian)' }] : [],
+        }),
+      }),
+    } as unknown as Database
+    await expect(migrate(old, settings)).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringMatching(/PostgreSQL 14\.12 .*is too old.*15 or later/),
+    })
+  })
+
+  it.skipIf(!postgres15Available())('works on PostgreSQL 15', async () => {
+    const server = await startPostgres15()
+    disposals.push(() => server.stop())
+    const nodes = Array.from({ length: 3 }, () => open(server.url))
+    await Promise.all(nodes.map((node) => migrate(node, settings)))
+    const first = await fingerprint(server.url)
+    await Promise.all(nodes.map((node) => migrate(node, settings)))
+    expect(await fingerprint(server.url)).toEqual(first)
+    const { url } = await createDatabase({ server: server.url })
+    await query(url, schemaSql())
+  })
+})
+
+async function emptyDatabase(): Promise<TestDatabase> {
+  const database = await createDatabase()
+  disposals.push(() => database.drop())
+  return database
+}
+
+function open(url: string): Database {
+  const database = new Database({ url, maxConnections: 1, statementTimeoutMs: 1_800, applicationName: 'test' })
+  disposals.push(() => database.end())
+  return database
+}
+
+async function query(url: string, sql: string): Promise<pg.QueryResult> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return await client.query(sql)
+  } finally {
+    await client.end()
+  }
+}
+
+/** What a schema is: everything in it, with the row versions of what must not be written twice. */
+async function fingerprint(url: string) {
+  const { rows } = await query(
+    url,
+    `select
+       (select count(*)::int from carillon.migrations) migrations, (select count(*)::int from carillon.shards) shards,
+       (select count(*)::int from carillon.pools) pools, (select digest from carillon.function_texts) digest,
+       (select to_jsonb(i) || jsonb_build_object('xmin', i.xmin::text) from carillon.installation i) installation,
+       (select jsonb_agg(c.relname || ':' || c.relkind::text order by c.relname) from pg_class c
+         where c.relnamespace = 'carillon'::regnamespace) relations,
+       (select md5(string_agg(pg_get_functiondef(p.oid), '' order by p.proname, p.oid::regprocedure::text)) from pg_proc p
+         where p.pronamespace = 'carillon'::regnamespace) functions,
+       (select jsonb_agg(conrelid::regclass::text || ':' || pg_get_constraintdef(oid) order by conrelid::regclass::text, conname)
+         from pg_constraint where connamespace = 'carillon'::regnamespace) constraints`,
+  )
+  return rows[0] as { installation: Record<string, unknown> } & Record<string, unknown>
+}

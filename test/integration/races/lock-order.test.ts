@@ -1,0 +1,177 @@
+/**
+ * The lock order of 0001_engine.sql: whatever an operation waits for comes after everything it holds. Each operation is
+ * given ids in the order that is worst for it; then functions are spoilt on purpose, and the watch must see it.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newId } from '../../../packages/server/src/domain/identity.ts'
+import type { Database } from '../../../packages/server/src/store/database.ts'
+import { replay } from '../../../packages/server/src/store/executions/replay.ts'
+import { report } from '../../../packages/server/src/store/executions/report.ts'
+import { fireReturns } from '../../../packages/server/src/store/executions/returning.ts'
+import { storeProgress } from '../../../packages/server/src/store/executions/worker-news.ts'
+import { changeJob } from '../../../packages/server/src/store/jobs/change.ts'
+import { triggerJob } from '../../../packages/server/src/store/jobs/trigger.ts'
+import { fire } from '../../../packages/server/src/store/schedules/fire.ts'
+import { claimShards, renewLease, resign } from '../../../packages/server/src/store/shards/claim.ts'
+import { expireDue, releaseStranded } from '../../../packages/server/src/store/workers/sweep.ts'
+import { againstOrder, LockWatch } from '../../support/lock-watch.ts'
+import { endOf, openStore, type TestStore } from '../../support/store.ts'
+import { raceTimeoutMs } from './rounds.ts'
+
+type Operation = (database: Database) => Promise<unknown>
+
+describe('the lock order', { timeout: raceTimeoutMs }, () => {
+  let store: TestStore
+  let watch: LockWatch
+  let operations: Map<string, Operation>
+  beforeAll(async () => {
+    store = await openStore()
+    operations = await stage(store)
+    watch = new LockWatch(store.url)
+  })
+  afterAll(async () => {
+    await watch[Symbol.asyncDispose]()
+    await store[Symbol.asyncDispose]()
+  })
+
+  it('is kept by every operation, and none of them waits for nothing', async () => {
+    const waited: string[] = []
+    for (const [name, operation] of operations) {
+      const waits = await watch.waits(operation)
+      expect(againstOrder(waits), name).toEqual([])
+      if (waits.length > 0) waited.push(name)
+    }
+    const waiters = ['report', 'cancel', 'fire', 'fire retries', 'replay', 'trigger', 'edit', 'expire', 'resign']
+    expect(waited, 'operations whose order was seen').toEqual(expect.arrayContaining(waiters))
+    expect(waited, 'operations that may never wait').not.toContain('lease')
+  })
+
+  it.each([
+    [
+      'fire retries',
+      'fire_retries',
+      'order by e.execution_id for update of e',
+      'order by e.execution_id desc for update of e',
+    ],
+    ['report', 'report', 'order by u.execution_id', 'order by u.execution_id desc'],
+    [
+      'cancel',
+      'end_pending',
+      'order by e.execution_id for update of e',
+      'order by e.execution_id desc for update of e',
+    ],
+    [
+      'fire',
+      'overlap_verdicts',
+      'order by e.execution_id for update of e',
+      'order by e.execution_id desc for update of e',
+    ],
+    ['replay', 'replay', 'order by e.execution_id for update of e', 'order by e.execution_id desc for update of e'],
+    [
+      'edit',
+      'change_job',
+      'perform from carillon.schedules s',
+      'perform from carillon.executions e where e.job_id = p_id for update; perform from carillon.schedules s',
+    ],
+  ])('is seen to be broken by %s when %s takes its locks the other way round', async (name, fn, right, wrong) => {
+    const [found] = await store.database.query<{ text: string }>(
+      null,
+      `select pg_get_functiondef(('carillon.' || $1)::regproc) text`,
+      [fn],
+    )
+    const { text } = found!
+    expect(text).toContain(right)
+    await store.database.query(null, text.replace(right, wrong))
+    try {
+      expect(againstOrder(await watch.waits(operations.get(name)!))).not.toEqual([])
+    } finally {
+      await store.database.query(null, text)
+    }
+  })
+})
+
+/** Executions in every place, of jobs whose ids sort one way and whose executions sort the other. */
+async function stage(store: TestStore): Promise<Map<string, Operation>> {
+  const start = Math.floor(Date.now() / 1_000) * 1_000 - 3_600_000
+  const jobs: string[] = []
+  for (const overlap of ['FORBID', 'QUEUE_ONE', 'REPLACE', 'ALLOW', 'REPLACE'] as const) {
+    const place = jobs.length
+    const times = { jobId: newId(Date.now() + place * 1_000), nominal: start - place * 60_000 }
+    jobs.push(await store.job({ ...times, overlap }))
+  }
+  await store.fire(jobs.slice(0, 2))
+  const lost = await store.lease(10)
+  await store.settle(lost.map((held) => endOf(held, 'FAILED', { next: 'DEAD', reason: 'X' })))
+  await store.fire(jobs.slice(0, 4))
+  await store.submit(6)
+  const leases = await store.lease(100)
+  const submitted = leases.filter((lease) => lease.jobId === lease.executionId)
+  await store.settle([
+    ...submitted.slice(0, 2).map((held) => endOf(held, 'FAILED')),
+    ...submitted.slice(2, 4).map((held) => endOf(held, 'FAILED', { next: 'DEAD', reason: 'X' })),
+  ])
+  const running = leases.filter((lease) => !submitted.slice(0, 4).includes(lease))
+  const returning = submitted.slice(0, 2).map((lease) => lease.executionId)
+  const dead = [...lost, ...submitted.slice(2, 4)].map((lease) => lease.executionId)
+  // One waits behind a running one; another, of the second job that replaces, is still in the queue.
+  await store.fire([jobs[1]!, jobs[4]!])
+  const ready = await store.submit(3, { startWithinSec: 1, deadlineSec: 1 }, Date.now() - 5_000)
+  await store.database.query(null, `update carillon.executions set deadline_at = now() where deadline_at is not null`)
+  await store.database.query(null, 'update carillon.deadlines set due = now()')
+  const nodeId = newId(3)
+  await renewLease(store.database, { nodeId, name: 'second', leaseMs: 3_600_000 })
+
+  const records = await Promise.all(jobs.map((id) => store.readJob(id)))
+  const plans = records.map((job) => store.plan(job!, 2)).toReversed()
+  const byId = (a: { executionId: string }, b: { executionId: string }) => (a.executionId < b.executionId ? 1 : -1)
+  const ends = running.toSorted(byId).map((held) => endOf(held))
+  const ids = (list: { executionId: string }[]) => list.map(({ executionId }) => executionId)
+  const open = [...ids(running), ...returning, ...ready].toSorted().toReversed()
+  const led = [...store.led].reverse()
+  const allowed = records[3]!
+  const change = { definition: { ...allowed.definition, overlap: 'FORBID' as const }, state: 'ACTIVE' as const }
+  const trigger = { executionId: newId(Date.now()), at: Date.now(), tag: 1_000_000, payload: null, traceparent: null }
+  const items = returning
+    .toSorted()
+    .toReversed()
+    .map((executionId) => ({ executionId, tag: store.tag() }))
+  return new Map<string, Operation>([
+    ['report', (db) => report(db, ends)],
+    [
+      'report of failures',
+      (db) =>
+        report(
+          db,
+          ends.map((end) => endOf(end, 'FAILED')),
+        ),
+    ],
+    ['cancel', (db) => db.query(null, `select carillon.cancel($1, 'ASKED', 'test')`, [open])],
+    ['lease', (db) => store.lease(100, db)],
+    [
+      'fire',
+      (db) =>
+        fire(
+          db,
+          led,
+          plans.map((p) => p.move),
+          plans.flatMap((p) => p.occurrences),
+        ),
+    ],
+    ['fire retries', (db) => fireReturns(db, 'retries', led, items)],
+    ['replay', (db) => replay(db, dead.toSorted().toReversed(), 'test')],
+    ['trigger', (db) => triggerJob(db, { ...trigger, jobId: jobs[2]! })],
+    ['edit', (db) => changeJob(db, allowed, { ...change, nominal: start, due: start, live: [], skipped: [] })],
+    ['expire', (db) => expireDue(db, 100)],
+    ['release', (db) => releaseStranded(db)],
+    [
+      'progress',
+      (db) =>
+        storeProgress(
+          db,
+          ends.map((end) => ({ ...end, progress: '1' })),
+        ),
+    ],
+    ['claim', (db) => claimShards(db, nodeId)],
+    ['resign', (db) => resign(db, store.leaderId)],
+  ])
+}

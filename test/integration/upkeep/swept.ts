@@ -1,0 +1,126 @@
+/** The store with a worker and a sweeper, none of them in a hurry: a test says how much time has passed. */
+import type pg from 'pg'
+import { newId } from '../../../packages/server/src/domain/identity.ts'
+import { createLogger } from '../../../packages/server/src/observability/logger.ts'
+import { type Lease, lease } from '../../../packages/server/src/store/executions/lease.ts'
+import { type ExecutionRecord, readExecution } from '../../../packages/server/src/store/executions/read.ts'
+import type { StoredPolicy } from '../../../packages/server/src/store/rows.ts'
+import { registerWorker } from '../../../packages/server/src/store/workers/register.ts'
+import { Sweeper } from '../../../packages/server/src/upkeep/sweeper.ts'
+import { openStore, type TestStore, tenant } from '../../support/store.ts'
+import { until } from '../../support/until.ts'
+
+export const lostMs = 30_000
+const usual = { lostMs, everyMs: 1_000 }
+
+/** Comes back at once when an attempt failed. */
+export const atOnce: StoredPolicy = { retryPolicy: { initialDelayMs: 0, jitter: 0 } }
+
+export class Swept {
+  readonly store: TestStore
+  /** Monotonic time of the sweeper. It has watched for long. */
+  now = 1_000_000
+  readonly #sweeper: Sweeper
+  readonly #everyMs: number
+
+  constructor(store: TestStore, times = usual) {
+    this.store = store
+    this.#everyMs = times.everyMs
+    this.#sweeper = new Sweeper({
+      database: store.database,
+      signals: { publish() {}, subscribe: () => () => {}, async start() {}, async stop() {} },
+      logger: createLogger('silent'),
+      ...times,
+      monotonic: () => this.now,
+      end: async (held, said) =>
+        (await store.completion.end({ ...held, actor: 'sweeper', from: 'NODE', said })) === 'ACCEPTED',
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.store[Symbol.asyncDispose]()
+  }
+
+  query<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
+    return this.store.database.query<Row>(null, text, values)
+  }
+
+  /** A worker heard of just now. */
+  async worker(): Promise<string> {
+    const workerId = newId(Date.now())
+    await registerWorker(this.store.database, { workerId, nodeId: newId(1), name: 'worker', pools: [] })
+    return workerId
+  }
+
+  /** Submits one execution and leases it; `ahead`: before there was a free slot for it. */
+  async leased(workerId: string, policy: StoredPolicy = atOnce, ahead = false): Promise<Lease> {
+    await this.store.submit(1, policy)
+    return (await this.lease(workerId, ahead))!
+  }
+
+  async lease(workerId: string, ahead = false): Promise<Lease | undefined> {
+    const reading = { from: [0, 0, 0, 0], since: [0, 0, 0, 0], turn: 20 }
+    return (await lease(this.store.database, 'default', reading, [{ workerId, prefetched: ahead }]))[0]
+  }
+
+  /** Leases it once more when it has come back. */
+  async leasedAgain(workerId: string, ahead = false): Promise<Lease> {
+    let again: Lease | undefined
+    await until(async () => {
+      await this.store.fireReturns()
+      again = await this.lease(workerId, ahead)
+      return again !== undefined
+    })
+    return again!
+  }
+
+  async execution(executionId: string): Promise<ExecutionRecord> {
+    return (await readExecution(this.store.database, tenant, executionId))!
+  }
+
+  /** The worker is not heard of for a time, while the sweeper goes on. */
+  async silence(workerId: string, ms: number): Promise<void> {
+    await this.query(
+      `update carillon.workers set seen_at = seen_at - $2 * interval '1 millisecond' where worker_id = $1`,
+      [workerId, ms],
+    )
+  }
+
+  /** Time passes for everything that runs or waits. */
+  async age(ms: number): Promise<void> {
+    const by = `- $1 * interval '1 millisecond'`
+    await this.query(
+      `update carillon.running set leased_at = leased_at ${by}, overdue_at = overdue_at ${by}, heartbeat_at = heartbeat_at ${by}`,
+      [ms],
+    )
+    await this.query(`update carillon.deadlines set due = due ${by}`, [ms])
+    await this.query(
+      `update carillon.executions set expires_at = expires_at ${by}, deadline_at = deadline_at ${by} where state is null`,
+      [ms],
+    )
+  }
+
+  /** The sweeper has been at it for `ms` without a gap. */
+  async watch(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= this.#everyMs) {
+      this.now += Math.min(left, this.#everyMs)
+      await this.sweep()
+    }
+  }
+
+  sweep(): Promise<void> {
+    return this.#sweeper.runOnce()
+  }
+}
+
+export async function openSwept(): Promise<Swept> {
+  return watching(await openStore({ shardCount: 1 }))
+}
+
+/** A sweeper that has watched for as long as a worker may be silent. */
+export async function watching(store: TestStore, times = usual): Promise<Swept> {
+  const swept = new Swept(store, times)
+  await swept.sweep()
+  await swept.watch(times.lostMs)
+  return swept
+}

@@ -1,0 +1,81 @@
+/** A node without a worker of its own: tests speak to its desk as a worker would. */
+import type { LeasedExecution, ReportAnswer, WorkerReport } from '@carillon/sdk'
+import pg from 'pg'
+import { engineConfig } from '../../../packages/server/src/config/engine-config.ts'
+import { newId, submissionId } from '../../../packages/server/src/domain/identity.ts'
+import { Engine } from '../../../packages/server/src/main.ts'
+import { createLogger } from '../../../packages/server/src/observability/logger.ts'
+import { type ExecutionRecord, readExecution } from '../../../packages/server/src/store/executions/read.ts'
+import type { StoredPolicy } from '../../../packages/server/src/store/rows.ts'
+import { createDatabase } from '../../support/postgres.ts'
+
+const tenant = 'acme'
+
+export class Desk {
+  readonly engine: Engine
+  readonly sql: pg.Client
+  readonly url: string
+  readonly #drop: () => Promise<void>
+
+  constructor(url: string, drop: () => Promise<void>) {
+    const config = engineConfig({ databaseUrl: url, pollMs: 50, shardCount: 4 })
+    this.engine = new Engine(config, createLogger('error'))
+    this.url = url
+    this.sql = new pg.Client({ connectionString: url })
+    this.#drop = drop
+  }
+
+  async start(): Promise<void> {
+    await this.engine.start()
+    await this.sql.connect()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.sql.end()
+    await this.engine.stop()
+    await this.#drop()
+  }
+
+  async register(pools = ['default']): Promise<string> {
+    const workerId = newId(Date.now())
+    const announced = pools.map((pool) => ({ pool, handlers: ['h'], slots: 10 }))
+    await this.engine.desk.register({ workerId, name: 'by hand', pools: announced })
+    return workerId
+  }
+
+  async submit(policy: StoredPolicy | null = null): Promise<string> {
+    const runAt = Date.now()
+    const executionId = submissionId(runAt)
+    await this.engine.submitter.submit({
+      ...{ executionId, tenant, name: null, pool: 'default', lane: 2, handler: 'h', runAt },
+      ...{ payload: '{}', policy, labels: null, traceparent: null },
+    })
+    return executionId
+  }
+
+  async lease(workerId: string, slots = 1, signal = new AbortController().signal): Promise<LeasedExecution[]> {
+    const request = { workerId, pool: 'default', slots, prefetch: 0, waitMs: 10_000 }
+    return (await this.engine.desk.lease(request, signal)).executions
+  }
+
+  /** One execution, leased. */
+  async held(workerId: string, policy: StoredPolicy | null = null): Promise<LeasedExecution> {
+    await this.submit(policy)
+    return (await this.lease(workerId))[0]!
+  }
+
+  report(workerId: string, said: Partial<WorkerReport>): Promise<ReportAnswer> {
+    return this.engine.desk.report({ workerId, outcomes: [], began: [], progress: [], held: null, ...said })
+  }
+
+  async execution(executionId: string): Promise<ExecutionRecord> {
+    return (await readExecution(this.engine.database, tenant, executionId))!
+  }
+}
+
+export async function openDesk(): Promise<Desk> {
+  const database = await createDatabase()
+  const desk = new Desk(database.url, () => database.drop())
+  await desk.start()
+  return desk
+}

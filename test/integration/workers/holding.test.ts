@@ -1,0 +1,132 @@
+/** Both sides agree on what a worker holds, whatever was lost on the way between them. */
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newId } from '../../../packages/server/src/domain/identity.ts'
+import { cancel } from '../../../packages/server/src/store/executions/cancel.ts'
+import { until } from '../../support/until.ts'
+import { type Desk, openDesk } from './desk.ts'
+
+let desk: Desk
+
+beforeAll(async () => {
+  desk = await openDesk()
+})
+afterAll(() => desk[Symbol.asyncDispose]())
+
+describe('a heartbeat', () => {
+  it('that leaves an execution out twice in a row hands it back, no attempt used', async () => {
+    const worker = await desk.register()
+    const held = await desk.held(worker)
+    await desk.report(worker, { held: [] })
+    await desk.report(worker, { held: [held] })
+    await desk.report(worker, { held: [] })
+    expect(await desk.execution(held.executionId)).toMatchObject({ state: 'RUNNING', fence: held.fence })
+    await desk.report(worker, { held: [] })
+    const [again] = await desk.lease(worker)
+    expect(again).toMatchObject({ executionId: held.executionId, attempt: 1 })
+    expect(again!.fence).toBeGreaterThan(held.fence)
+    expect((await desk.execution(held.executionId)).history).toMatchObject([
+      { to: 'HANDED_BACK', reason: 'NOT_NAMED', fence: held.fence },
+    ])
+    await succeed(worker, again!)
+  })
+
+  it('that is none says nothing about what is held', async () => {
+    const worker = await desk.register()
+    const held = await desk.held(worker)
+    await desk.report(worker, { held: [] })
+    await desk.report(worker, { held: null })
+    await desk.report(worker, { held: null })
+    expect(await desk.execution(held.executionId)).toMatchObject({ state: 'RUNNING', fence: held.fence })
+    await succeed(worker, held)
+  })
+
+  it('that names an older lease of the same execution leaves the present one out', async () => {
+    const worker = await desk.register()
+    const held = await desk.held(worker)
+    const old = { ...held, fence: held.fence - 1 }
+    expect((await desk.report(worker, { held: [old] })).lost).toMatchObject([{ fence: old.fence }])
+    await desk.report(worker, { held: [old] })
+    const [again] = await desk.lease(worker)
+    expect(again).toMatchObject({ executionId: held.executionId })
+    await succeed(worker, again!)
+  })
+
+  it('that names what is another’s, or nobody’s, is told that it is lost', async () => {
+    const [worker, other] = [await desk.register(), await desk.register()]
+    const [mine, theirs] = [await desk.held(worker), await desk.held(other)]
+    const unknown = { executionId: newId(Date.now()), fence: 1 }
+    const { lost } = await desk.report(worker, { held: [mine, theirs, unknown] })
+    expect(lost.map((l) => l.executionId)).toEqual([theirs.executionId, unknown.executionId])
+    expect((await desk.report(other, { held: [theirs] })).lost).toEqual([])
+    await succeed(worker, mine)
+    await succeed(other, theirs)
+  })
+
+  it('brings the cancellations though no signal did', async () => {
+    const worker = await desk.register()
+    const held = await desk.held(worker)
+    await cancel(desk.engine.database, [held.executionId], { reason: 'CANCELLED', actor: 'a person' })
+    const { cancellations } = await desk.report(worker, { held: [held] })
+    expect(cancellations).toEqual([{ executionId: held.executionId, fence: held.fence, reason: 'CANCELLED' }])
+    const outcome = { ...held, startedAt: null, finishedAt: Date.now(), outcome: 'CANCELLED' } as const
+    await desk.report(worker, { outcomes: [outcome] })
+    expect(await desk.execution(held.executionId)).toMatchObject({ state: 'CANCELLED' })
+  })
+
+  it('brings a worker back to life that was taken for lost and forgotten', async () => {
+    const worker = await desk.register()
+    await desk.sql.query('delete from carillon.workers where worker_id = $1', [worker])
+    await desk.report(worker, { held: [] })
+    expect(await known(worker)).toMatchObject({ name: 'by hand', pools: [{ pool: 'default' }] })
+    await desk.engine.desk.deregister(worker)
+    await desk.report(worker, { held: [] })
+    expect(await known(worker)).toBeUndefined()
+  })
+
+  it('shows that the worker lives', async () => {
+    const worker = await desk.register()
+    await desk.sql.query(`update carillon.workers set seen_at = seen_at - interval '1 hour' where worker_id = $1`, [
+      worker,
+    ])
+    await desk.report(worker, { held: [] })
+    expect(Date.now() - (await known(worker)).seen_at.getTime()).toBeLessThan(60_000)
+  })
+})
+
+describe('a lease', () => {
+  it('whose answer nobody waits for any more is handed back, no attempt used', async () => {
+    const worker = await desk.register()
+    const executionId = await desk.submit()
+    // LEASE has begun when the worker goes, and is committed after that.
+    const locker = new pg.Client({ connectionString: desk.url })
+    await locker.connect()
+    await locker.query('begin')
+    await locker.query('lock table carillon.ready in access exclusive mode')
+    const gone = new AbortController()
+    const leasing = desk.lease(worker, 1, gone.signal)
+    await until(async () => {
+      const { rowCount } = await desk.sql.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%carillon.lease(%'`,
+      )
+      return rowCount! > 0
+    })
+    gone.abort()
+    await locker.query('commit')
+    await locker.end()
+    expect(await leasing).toEqual([])
+    const [again] = await desk.lease(worker)
+    expect(again).toMatchObject({ executionId, attempt: 1 })
+    expect((await desk.execution(executionId)).history).toMatchObject([{ to: 'HANDED_BACK', reason: 'UNDELIVERED' }])
+    await succeed(worker, again!)
+  })
+})
+
+async function succeed(worker: string, held: { executionId: string; fence: number }): Promise<void> {
+  const outcome = { ...held, startedAt: null, finishedAt: Date.now(), outcome: 'SUCCEEDED', result: null } as const
+  expect((await desk.report(worker, { outcomes: [outcome] })).outcomes).toEqual(['ACCEPTED'])
+}
+
+async function known(workerId: string) {
+  return (await desk.sql.query('select * from carillon.workers where worker_id = $1', [workerId])).rows[0]
+}

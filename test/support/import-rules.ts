@@ -1,0 +1,107 @@
+/**
+ * Who may import whom. Data moves one way through the server, and so do imports: a folder may use what stands below it.
+ * The folders in the middle do not import each other; they meet in the store, so each can be read, tested and replaced
+ * alone.
+ */
+import { posix } from 'node:path'
+import { importsOf, isTest, type SourceFile } from './source-tree.ts'
+import type { Offence } from './tidy-rules.ts'
+
+const foundation = ['lib', 'domain']
+const seams = ['leadership', 'hot-window', 'queue', 'signals']
+const middle = ['scheduling', 'admission', 'dispatch', 'completion', 'upkeep', 'jobs']
+const belowMiddle = [...foundation, 'store', ...seams, 'observability']
+
+/** What a folder (or file) of packages/server/src may import besides itself, and why no more. */
+export const serverRules: Record<string, { may: string[]; why: string }> = {
+  lib: { may: [], why: 'it knows nothing of scheduling; of the logger it knows the type' },
+  domain: { may: [], why: 'rules are pure: no I/O and no clock, so that they can be tried by the thousand' },
+  observability: { may: foundation, why: 'everybody logs, so it may depend on nobody' },
+  config: { may: foundation, why: 'settings are read before anything else is there' },
+  embedded: { may: ['lib'], why: 'it brings a PostgreSQL and knows nothing of what it is for' },
+  store: { may: [...foundation, 'observability'], why: 'the truth does not depend on who asks for it' },
+  signals: { may: [...foundation, 'store', 'observability'], why: 'a seam answers one question' },
+  leadership: { may: [...foundation, 'store', 'observability', 'signals'], why: 'a seam; its changes are signalled' },
+  'hot-window': { may: [...foundation, 'store', 'observability'], why: 'a seam answers one question' },
+  queue: { may: [...foundation, 'store', 'observability'], why: 'a seam answers one question' },
+  pulse: { may: [...foundation, 'store', 'observability'], why: 'it beats while everything else is busy' },
+  ...Object.fromEntries(
+    middle.map((folder) => [
+      folder,
+      { may: belowMiddle, why: 'the middle folders meet in the store, not in each other' },
+    ]),
+  ),
+  targets: { may: belowMiddle, why: 'built-in handlers are ordinary handlers of a worker' },
+  workers: { may: [...belowMiddle, 'dispatch', 'completion'], why: 'it gives workers what dispatch and completion do' },
+  http: {
+    may: [...belowMiddle, ...middle, 'workers', 'config', 'targets'],
+    why: 'it is one way in; it does not know how a node is put together',
+  },
+  'main.ts': {
+    may: [...belowMiddle, ...middle, 'workers', 'config', 'pulse', 'embedded', 'targets', 'http'],
+    why: 'the composition root knows every folder but the entries above it',
+  },
+  library: {
+    may: [...belowMiddle, ...middle, 'workers', 'config', 'embedded', 'targets', 'http', 'main.ts'],
+    why: 'the entry for programs: it starts a whole node',
+  },
+  'index.ts': { may: ['library', 'config'], why: 'the public surface names what the library offers' },
+}
+
+/** What each package may import from elsewhere in its shipped code; none: anything its package.json lists. */
+export const packageRules: Record<string, { may: RegExp; why: string }> = {
+  contract: { may: /^$/, why: 'it runs in servers, workers, browsers and the CLI: it brings nothing along' },
+  sdk: {
+    may: /^(@carillon\/contract|@standard-schema\/spec|node:.+)$/,
+    why: 'it is installed in every program that has a handler: it brings nothing along',
+  },
+}
+
+const serverRoot = 'packages/server/src/'
+
+export function importDirection(files: readonly SourceFile[]): Offence[] {
+  return files
+    .filter(({ path }) => path.startsWith(serverRoot))
+    .flatMap((file) => {
+      const room = roomOf(file.path)
+      const rule = serverRules[room]
+      if (!rule)
+        return [{ at: `${file.path}:1`, what: `${room} has no place in test/support/import-rules.ts: give it one` }]
+      return importsOf(file).flatMap(({ from, line, typeOnly }): Offence[] => {
+        if (!from.startsWith('.')) return []
+        const target = posix.join(posix.dirname(file.path), from)
+        if (!target.startsWith(serverRoot)) return []
+        const other = roomOf(target)
+        if (other === room || rule.may.includes(other)) return []
+        if (room === 'lib' && typeOnly && target === `${serverRoot}observability/logger.ts`) return []
+        return [{ at: `${file.path}:${line}`, what: `${room} imports ${other}: ${rule.why}` }]
+      })
+    })
+}
+
+export function packageImports(files: readonly SourceFile[]): Offence[] {
+  return files
+    .filter((file) => file.path.startsWith('packages/'))
+    .flatMap((file) => {
+      const home = file.path.split('/').slice(0, 2).join('/')
+      const rule = packageRules[home.split('/')[1]!]
+      const isPure = file.path.startsWith(`${serverRoot}domain/`)
+      return importsOf(file).flatMap(({ from, line }): Offence[] => {
+        const at = `${file.path}:${line}`
+        if (from.startsWith('.')) {
+          const inside = posix.join(posix.dirname(file.path), from).startsWith(`${home}/`)
+          return inside ? [] : [{ at, what: `${from} lies in another package: import it by its name` }]
+        }
+        if (isTest(file)) return []
+        if (rule && !rule.may.test(from)) return [{ at, what: `imports ${from}: ${rule.why}` }]
+        if (isPure && !/^(@carillon\/contract|node:crypto)$/.test(from)) {
+          return [{ at, what: `imports ${from}: ${serverRules.domain!.why}` }]
+        }
+        return []
+      })
+    })
+}
+
+function roomOf(path: string): string {
+  return path.slice(serverRoot.length).split('/')[0]!
+}

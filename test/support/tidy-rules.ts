@@ -1,0 +1,120 @@
+/** Rules of style that no linter knows, each a function from files to offences. */
+import { posix } from 'node:path'
+import { isTest, linesWith, type SourceFile, stemOf } from './source-tree.ts'
+
+export interface Offence {
+  /** file:line */
+  at: string
+  what: string
+}
+
+const maxLines = 400
+
+/** Files that were longer when the rule came, with the length they may not exceed. They may only shrink. */
+export const marks: Record<string, number> = {
+  'packages/server/src/library/carillon.ts': 415,
+}
+
+/** A file that is read from top to bottom is understood; one that is searched is not. */
+export function fileSizes(files: readonly SourceFile[], marked = marks): Offence[] {
+  const offences = files.flatMap(({ path, text }): Offence[] => {
+    const lines = text.split('\n').length - 1
+    const mark = marked[path]
+    if (mark === undefined && lines > maxLines) return [{ at: `${path}:${lines}`, what: `more than ${maxLines} lines` }]
+    if (mark !== undefined && lines > mark) return [{ at: `${path}:${lines}`, what: `grew past its mark, ${mark}` }]
+    if (mark !== undefined && lines <= maxLines) return [{ at: `${path}:1`, what: 'needs no mark any more: remove it' }]
+    return []
+  })
+  const gone = Object.keys(marked).filter((path) => !files.some((file) => file.path === path))
+  return [...offences, ...gone.map((path) => ({ at: `${path}:1`, what: 'has a mark but does not exist' }))]
+}
+
+interface Ban {
+  pattern: RegExp
+  why: string
+  /** Where it may stand. */
+  but: (file: SourceFile) => boolean
+}
+
+const shipped =
+  (...paths: string[]) =>
+  (file: SourceFile) =>
+    isTest(file) || paths.some((p) => file.path.startsWith(p))
+
+export const bans: Record<string, Ban> = {
+  'the wall clock': {
+    pattern: /\bDate\.now\(\)|\bnew Date\(\)/,
+    why: 'time is injected: tests and simulation set it, and one clock, PostgreSQL, is right',
+    but: shipped('packages/server/src/lib/clock.ts', 'packages/sdk/src/clock.ts'),
+  },
+  'process.env': {
+    pattern: /\bprocess\.env\b/,
+    why: 'settings are read once, checked and frozen, in config/',
+    but: shipped('packages/server/src/config/'),
+  },
+  console: {
+    pattern: /\bconsole\./,
+    why: 'what is worth saying goes to the logger, with fields',
+    but: (file) =>
+      !file.path.startsWith('packages/') ||
+      ['packages/sdk/src/logger.ts', 'packages/sdk/src/worker/testing/throughput.ts'].includes(file.path),
+  },
+  debugger: { pattern: /\bdebugger\b/, why: 'left over', but: () => false },
+  'a test that runs alone': { pattern: /\.only\(/, why: 'it hides all the others', but: () => false },
+}
+
+export function banned(files: readonly SourceFile[]): Offence[] {
+  return Object.entries(bans).flatMap(([what, { pattern, why, but }]) =>
+    files
+      .filter((file) => !but(file))
+      .flatMap((file) =>
+        linesWith(file.code, pattern).map((line) => ({ at: `${file.path}:${line}`, what: `${what}: ${why}` })),
+      ),
+  )
+}
+
+const leftover = /\b(TODO|FIXME|XXX)\b/
+
+/** What is still to be done is an issue or is done; a note in the code is neither. */
+export function leftovers(files: readonly SourceFile[]): Offence[] {
+  return files.flatMap(({ path, text }) =>
+    linesWith(text, leftover).map((line) => ({ at: `${path}:${line}`, what: 'a note left over: do it or file it' })),
+  )
+}
+
+/** A test that is skipped says why, in a comment on its line or the one above. */
+export function skips(files: readonly SourceFile[]): Offence[] {
+  return files.flatMap(({ path, text, code }) => {
+    const lines = text.split('\n')
+    const explained = (line: number) => [lines[line - 1], lines[line - 2]].some((text) => text?.includes('//'))
+    return linesWith(code, /\b(it|test|describe)\.skip\(/)
+      .filter((line) => !explained(line))
+      .map((line) => ({ at: `${path}:${line}`, what: 'skipped without a reason' }))
+  })
+}
+
+const noRooms = new Set(['utils', 'util', 'helpers', 'types', 'classes', 'misc', 'common'])
+
+/** Names say what a thing is for: to people, and in the same way on every file system. */
+export function names(files: readonly SourceFile[]): Offence[] {
+  return files.flatMap(({ path }): Offence[] => {
+    const at = `${path}:1`
+    const stem = stemOf(path)
+    const folder = posix
+      .dirname(path)
+      .split('/')
+      .find((name) => noRooms.has(name))
+    const form = path.endsWith('.sql')
+      ? /^[a-z0-9]+(_[a-z0-9]+)*$/
+      : /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|test-support|config|d))?$/
+    return [
+      ...(folder === undefined ? [] : [{ at, what: `${folder} says how code looks, not what it does` }]),
+      ...(form.test(stem)
+        ? []
+        : [{ at, what: path.endsWith('.sql') ? 'SQL is named snake_case' : 'files are named kebab-case' }]),
+      ...(/[-_.]v\d|[a-z]\d+$|[-_]old$/.test(stem.replace(/\.(test|test-support)$/, ''))
+        ? [{ at, what: 'a version in a file name: history is in git' }]
+        : []),
+    ]
+  })
+}

@@ -84,8 +84,8 @@ async function start(name: string, databaseUrl: string, folder: string): Promise
     databaseUrl,
     runsFile: join(folder, `${name}.runs`),
     settings: { ...settings, nodeName: name },
-    slowEvery: 5,
-    slowMs: 400,
+    slowEvery: 10,
+    slowMs: 1_500,
   }
   const child = fork(new URL('./engine-process.ts', import.meta.url), [JSON.stringify(options)], { stdio: 'inherit' })
   await new Promise<void>((resolve, reject) => {

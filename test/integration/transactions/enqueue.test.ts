@@ -94,11 +94,11 @@ describe.each(libraryNames)('enqueue in a transaction of %s', (library) => {
     })
   })
 
-  it('says with its SQLSTATE what PostgreSQL refused', async () => {
+  it('refuses an unknown pool before the transaction is touched', async () => {
     const { carillon } = stage
     const lost = { ...note, pool: 'nowhere' }
     const transaction = callers[library].transaction((tx) => carillon.enqueue(lost, {}, { tx }))
-    await expect(transaction).rejects.toMatchObject({ code: '22023' })
+    await expect(transaction).rejects.toMatchObject({ code: 'POOL_UNKNOWN' })
   })
 })
 

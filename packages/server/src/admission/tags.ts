@@ -10,6 +10,7 @@ export type TagFlows = (flows: readonly Flow[]) => Promise<number[]>
 export function createTagger(database: Database, virtualTimes: VirtualTimes): TagFlows {
   return async (flows) => {
     if (flows.length === 0) return []
+    await virtualTimes.refresh()
     const requests = groupByFlow(flows)
     const lastTags = await reserveTags(
       database,

@@ -10,7 +10,7 @@ import type { Database } from '../store/database.ts'
 import { publishVirtualTimes } from '../store/executions/reserve-tags.ts'
 
 const everyMs = 100
-/** A node that neither leased nor reserved for so many rounds does not ask. */
+/** A node that neither leased nor reserved for so many rounds does not ask; it asks before it next reserves. */
 const idleRounds = 20
 
 export class VirtualTimes implements Service {
@@ -34,8 +34,14 @@ export class VirtualTimes implements Service {
   }
 
   of(pool: string, lane: number): number {
-    this.#quietRounds = 0
     return this.#entry(pool, lane).virtualTime
+  }
+
+  /** Makes sure that the times are those of the last moments: after a rest they are asked for anew. */
+  async refresh(): Promise<void> {
+    const rested = this.#quietRounds > idleRounds
+    this.#quietRounds = 0
+    if (rested) await this.runOnce()
   }
 
   /** Executions up to this tag were leased. */

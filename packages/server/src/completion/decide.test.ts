@@ -143,11 +143,18 @@ describe('what a worker hands back', () => {
 
 describe('what the node itself says', () => {
   it.each(['NOT_NAMED', 'UNDELIVERED'] as const)('HANDED_BACK, %s: at once', (reason) => {
-    const end = decide(node({ outcome: 'HANDED_BACK', reason }), rules(), now, 0)
+    const end = decide(node({ outcome: 'HANDED_BACK', reason, began: true }), rules(), now, 0)
     expect(end).toEqual({
       ...untouched,
       ...{ outcome: 'HANDED_BACK', next: 'RETRY', reason, retryAt: Math.ceil(now), actor: 'sweeper' },
     })
+  })
+
+  it('HANDED_BACK with AT_MOST_ONCE: once its handler has begun it may not start again', () => {
+    const once = rules({}, { delivery: 'AT_MOST_ONCE' })
+    const back = (began: boolean) => decide(node({ outcome: 'HANDED_BACK', reason: 'NOT_NAMED', began }), once, now, 0)
+    expect(back(false)).toMatchObject({ outcome: 'HANDED_BACK', next: 'RETRY' })
+    expect(back(true)).toMatchObject({ next: 'DEAD', reason: 'OUTCOME_UNKNOWN' })
   })
 
   it('TIMED_OUT: by the policy', () => {

@@ -59,7 +59,7 @@ export function decide(ending: Ending, rules: ExecutionRules | null, now: number
       return fail({ ...base, error }, { outcome: 'FAILED', errorName: error.name }, rules!, now, chance)
     }
     case 'HANDED_BACK':
-      return handBack({ ...base, progress: said.progress ?? null }, said.reason, rules!, now)
+      return handBack({ ...base, progress: said.progress ?? null }, said.reason, said.startedAt !== null, rules!, now)
   }
 }
 
@@ -72,7 +72,7 @@ function decideNode(
 ): AttemptEnd {
   switch (said.outcome) {
     case 'HANDED_BACK':
-      return { ...base, next: 'RETRY', reason: said.reason, retryAt: Math.ceil(now) }
+      return handBack(base, said.reason, said.began, rules, now)
     case 'TIMED_OUT': {
       const error = {
         name: 'TimedOut',
@@ -90,8 +90,8 @@ function decideNode(
   }
 }
 
-function handBack(base: AttemptEnd, reason: string, rules: ExecutionRules, now: number): AttemptEnd {
-  if (rules.policy.delivery === 'AT_MOST_ONCE' && base.startedAt !== null) {
+function handBack(base: AttemptEnd, reason: string, began: boolean, rules: ExecutionRules, now: number): AttemptEnd {
+  if (rules.policy.delivery === 'AT_MOST_ONCE' && began) {
     const error = {
       name: 'HandedBack',
       message: 'its worker stopped while the handler ran, and it may not start twice',

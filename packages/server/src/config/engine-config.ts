@@ -82,6 +82,9 @@ export function engineConfig(settings: EngineSettings): EngineConfig {
       'A frozen leader must not hold its locks past its lease',
     )
   }
+  if (result.windowMs < result.pollMs) {
+    throw invalid('windowMs', 'must be at least pollMs', 'What is due between two polls must be in the window')
+  }
   if (result.heartbeatEveryMs > result.workerLostMs / 2) {
     throw invalid(
       'heartbeatEveryMs',

@@ -40,7 +40,8 @@ describe('the delay before the next attempt', () => {
     ['FIXED stays', { backoff: 'FIXED' }, [1_000, 1_000, 1_000, 1_000]],
     ['a list is followed, its last one repeats', { delaysMs: [5, 500, 50] }, [5, 500, 50, 50]],
     ['an empty list is none', { delaysMs: [], backoff: 'FIXED' }, [1_000, 1_000, 1_000, 1_000]],
-    ['a list stops at the cap too', { delaysMs: [5, 500], maxDelayMs: 100 }, [5, 100, 100, 100]],
+    ['a listed delay is not capped', { delaysMs: [5, 500], maxDelayMs: 100 }, [5, 500, 500, 500]],
+    ['nor is the initial one', { initialDelayMs: 1_000, maxDelayMs: 100 }, [1_000, 1_000, 1_000, 1_000]],
   ])('%s', (_, given, delays) => {
     expect([1, 2, 3, 4].map((attempt) => retryDelayMs(policy(given), attempt, 0.99))).toEqual(delays)
   })
@@ -56,7 +57,8 @@ describe('the delay before the next attempt', () => {
         const delay = retryDelayMs(given, attempt, chance)
         expect(delay).toBeGreaterThanOrEqual(base)
         expect(delay).toBeLessThanOrEqual(Math.ceil(base * (1 + given.jitter)) + 1)
-        expect(delay).toBeLessThanOrEqual(Math.ceil(given.maxDelayMs * (1 + given.jitter)))
+        const most = Math.max(given.maxDelayMs, given.initialDelayMs, ...(given.delaysMs ?? []))
+        expect(delay).toBeLessThanOrEqual(Math.ceil(most * (1 + given.jitter)))
       }),
     )
   })

@@ -44,19 +44,16 @@ export function afterFailure(failed: FailedAttempt, rules: FailureRules, now: nu
 
 /** The delay after attempt number `attempt` failed, jitter included. */
 export function retryDelayMs(policy: RetryPolicy, attempt: number, chance: number): number {
-  const base = Math.min(baseDelayMs(policy, attempt), policy.maxDelayMs)
+  const base = baseDelayMs(policy, attempt)
   return Math.round(base + base * policy.jitter * chance)
 }
 
+/** The cap is for delays that grow: it shortens neither a delay that was listed nor the initial one. */
 function baseDelayMs(policy: RetryPolicy, attempt: number): number {
-  if (policy.delaysMs?.length) return policy.delaysMs[Math.min(attempt, policy.delaysMs.length) - 1]!
-  switch (policy.backoff) {
-    case 'FIXED':
-      return policy.initialDelayMs
-    case 'LINEAR':
-      return policy.initialDelayMs * attempt
-    case 'EXPONENTIAL':
-      // The power may be infinite, and nothing times that is not a number.
-      return policy.initialDelayMs === 0 ? 0 : policy.initialDelayMs * policy.factor ** (attempt - 1)
-  }
+  const { delaysMs, backoff, initialDelayMs, factor } = policy
+  if (delaysMs?.length) return delaysMs[Math.min(attempt, delaysMs.length) - 1]!
+  // The power may be infinite, and nothing times that is not a number.
+  if (backoff === 'FIXED' || initialDelayMs === 0) return initialDelayMs
+  const grown = backoff === 'LINEAR' ? initialDelayMs * attempt : initialDelayMs * factor ** (attempt - 1)
+  return Math.min(grown, Math.max(policy.maxDelayMs, initialDelayMs))
 }

@@ -19,6 +19,7 @@ export class Loop implements Service {
   readonly #backoff = new Backoff({ initialMs: 50, maxMs: 2_000 })
   #run = Promise.resolve()
   #running = false
+  #pausing = false
   #timer: NodeJS.Timeout | null = null
   #wakes = 0
   #stopped = true
@@ -29,6 +30,7 @@ export class Loop implements Service {
 
   async start(): Promise<void> {
     this.#stopped = false
+    this.#pausing = false
     this.wake()
   }
 
@@ -39,10 +41,10 @@ export class Loop implements Service {
     await this.#run
   }
 
-  /** Run now, or once more if a run is under way. */
+  /** Run now, or once more if a run is under way. After an error the pause holds: hints do not shorten it. */
   wake(): void {
     this.#wakes++
-    if (this.#stopped || this.#running) return
+    if (this.#stopped || this.#running || this.#pausing) return
     if (this.#timer) clearTimeout(this.#timer)
     this.#timer = null
     this.#running = true // before the run begins: it may wake its own loop
@@ -59,12 +61,16 @@ export class Loop implements Service {
         this.#backoff.reset()
       } catch (error) {
         delay = this.#backoff.nextMs()
+        this.#pausing = true
         this.#options.logger.warn({ err: error, retryInMs: delay }, `${this.#options.name} failed, trying again`)
         break
       }
     } while (this.#wakes > 0 && !this.#stopped)
     this.#running = false
     if (this.#stopped) return
-    this.#timer = setTimeout(() => this.wake(), delay)
+    this.#timer = setTimeout(() => {
+      this.#pausing = false
+      this.wake()
+    }, delay)
   }
 }

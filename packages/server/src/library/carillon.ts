@@ -346,6 +346,9 @@ export class Carillon {
       this.#engine.signals.publish({ kind: 'DUE', at: this.#engine.clock.now() })
       return
     }
+    if (done?.verdict === 'TOO_OLD') {
+      throw new CarillonError('OCCURRENCE_TOO_OLD', 'the history it belongs to is about to be dropped')
+    }
     if (done?.verdict === 'OVERLAP')
       throw new CarillonError('OVERLAP_FORBIDDEN', 'another execution of the job is unfinished')
     throw new CarillonError('STATE_CONFLICT', { message: 'only DEAD and CANCELLED executions can be replayed' })

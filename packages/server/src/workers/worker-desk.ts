@@ -82,8 +82,9 @@ export class WorkerDesk {
     for (const { executionId, fence } of said.began) {
       newest.set(executionId, Math.max(fence, newest.get(executionId) ?? 0))
     }
-    const began = said.began.map(({ executionId, fence }): ReportVerdict =>
-      begun.has(executionId) && fence === newest.get(executionId) ? 'ACCEPTED' : 'REFUSED',
+    const began = said.began.map(
+      ({ executionId, fence }): ReportVerdict =>
+        begun.has(executionId) && fence === newest.get(executionId) ? 'ACCEPTED' : 'REFUSED',
     )
     const { cancellations, lost } = said.held === null ? nothing : await this.#compare(said.workerId, said.held)
     return { serverTime: this.#options.clock.now(), outcomes, began, cancellations, lost }
@@ -94,13 +95,13 @@ export class WorkerDesk {
     this.#announced.delete(workerId)
     const held = await readHeld(database, [workerId])
     await Promise.all(
-      held.map(({ executionId, fence }) =>
+      held.map(({ executionId, fence, began }) =>
         completion.end({
           executionId,
           fence,
           actor: `worker:${workerId}`,
           from: 'NODE',
-          said: { outcome: 'HANDED_BACK', reason: 'NOT_NAMED' },
+          said: { outcome: 'HANDED_BACK', reason: 'NOT_NAMED', began },
         }),
       ),
     )
@@ -118,7 +119,7 @@ export class WorkerDesk {
   /** Leases whose worker was gone when they arrived. */
   undelivered(leases: Lease[]): void {
     for (const { executionId, fence } of leases) {
-      const said = { outcome: 'HANDED_BACK', reason: 'UNDELIVERED' } as const
+      const said = { outcome: 'HANDED_BACK', reason: 'UNDELIVERED', began: false } as const
       // If this fails too, the sweeper finds that its worker does not name it.
       this.#options.completion.end({ executionId, fence, actor: 'node', from: 'NODE', said }).catch(() => {})
     }
@@ -154,9 +155,9 @@ export class WorkerDesk {
     const omitted = rows.filter(({ executionId, fence }) => !names.has(`${executionId}:${fence}`))
     const before = this.#omitted.get(workerId)
     this.#omitted.set(workerId, new Set(omitted.map(({ executionId, fence }) => `${executionId}:${fence}`)))
-    for (const { executionId, fence } of omitted) {
+    for (const { executionId, fence, began } of omitted) {
       if (!before?.has(`${executionId}:${fence}`)) continue
-      const said = { outcome: 'HANDED_BACK', reason: 'NOT_NAMED' } as const
+      const said = { outcome: 'HANDED_BACK', reason: 'NOT_NAMED', began } as const
       completion.end({ executionId, fence, actor: `worker:${workerId}`, from: 'NODE', said }).catch(() => {})
     }
     return { cancellations, lost }

@@ -56,8 +56,8 @@ begin
     set state = g.state, reason = g.reason, finished_at = case when g.state is not null then v_now end,
         attempt = case when g.outcome = 'HANDED_BACK' then e.attempt else g.attempt end,
         releases = e.releases + case when g.outcome = 'HANDED_BACK' then 1 else 0 end,
-        started_at = coalesce(g.started_at, g.leased_at), worker_id = g.worker_id, fence = g.fence,
-        progress = coalesce(g.progress, e.progress), result = g.result, error = g.error,
+        started_at = least(coalesce(g.started_at, g.leased_at), v_now), worker_id = g.worker_id, fence = g.fence,
+        progress = coalesce(g.progress, e.progress), result = g.result, error = case when g.state = 'SUCCEEDED' then null else g.error end,
         log = case when g.log is null then e.log else right(coalesce(e.log, '') || g.log, 262144) end,
         history = case when g.state = 'SUCCEEDED' then e.history else
           coalesce(e.history, '[]') || jsonb_strip_nulls(jsonb_build_object(

@@ -35,6 +35,7 @@ export interface HeldRow {
   executionId: string
   fence: number
   workerId: string
+  began: boolean
   cancelReason: string | null
 }
 
@@ -44,10 +45,11 @@ export async function readHeld(database: Database, workerIds: string[]): Promise
     execution_id: string
     fence: number
     worker_id: string
+    began: boolean
     cancel_reason: string | null
   }>(
     'read-held',
-    `select execution_id, fence, worker_id,
+    `select execution_id, fence, worker_id, began,
        case when cancel_at is not null then cancel_reason end cancel_reason
      from carillon.running where worker_id = any ($1::uuid[])`,
     [workerIds],
@@ -56,6 +58,7 @@ export async function readHeld(database: Database, workerIds: string[]): Promise
     executionId: row.execution_id,
     fence: row.fence,
     workerId: row.worker_id,
+    began: row.began,
     cancelReason: row.cancel_reason,
   }))
 }

@@ -45,11 +45,11 @@ describe('what is no transaction', () => {
   it.each(others)('%s is refused before anything is written', async (_, other, words) => {
     const tx = other() as EnqueueOptions['tx']
     const attempts = [
-      stage.carillon.enqueue(greet, { name: 'Ada' }, { tx }),
-      completeIn(tx, { executionId: crypto.randomUUID(), fence: 1, result: null }),
+      () => stage.carillon.enqueue(greet, { name: 'Ada' }, { tx }),
+      () => completeIn(tx, { executionId: crypto.randomUUID(), fence: 1, result: null }),
     ]
     for (const attempt of attempts) {
-      const error = await attempt.then(
+      const error = await attempt().then(
         () => null,
         (reason: unknown) => reason,
       )

@@ -81,6 +81,18 @@ describe('how an execution ends', () => {
     ])
   })
 
+  it('keeps the first and the newest of very many attempts', async () => {
+    const retryPolicy = { maxAttempts: 100, initialDelayMs: 0, jitter: 0 }
+    const handle = await test.carillon.enqueue(failing, { times: 60, how: 'throw' }, { retryPolicy })
+    const execution = await handle.ended({ waitMs: 20_000 })
+    expect(execution).toMatchObject({ state: 'SUCCEEDED', attempt: 61 })
+    const kept = execution.attempts.map((a) => a.attempt)
+    expect(kept).toEqual([
+      ...Array.from({ length: 10 }, (_, i) => i + 1),
+      ...Array.from({ length: 40 }, (_, i) => i + 21),
+    ])
+  })
+
   it('is dead when its attempts are used up, and lives again when replayed', async () => {
     const handle = await test.carillon.enqueue(
       failing,

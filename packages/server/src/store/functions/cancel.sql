@@ -104,8 +104,8 @@ begin
   with ended as (
     update carillon.executions e
     set state = i.state, reason = i.reason, finished_at = p_now,
-        history = coalesce(e.history, '[]') || jsonb_build_object('at', carillon.ms(p_now), 'to', i.state,
-          'actor', p_actor, 'reason', i.reason)
+        history = carillon.with_entry(e.history, jsonb_build_object('at', carillon.ms(p_now), 'to', i.state,
+          'actor', p_actor, 'reason', i.reason))
     from unnest(p_ids, p_states, p_reasons) i(execution_id, state, reason)
     where e.execution_id = i.execution_id and i.execution_id = any (v_ids)
     returning e.execution_id, e.job_id, e.tenant, e.guarded, e.state

@@ -42,8 +42,8 @@ begin
       update carillon.executions e
       set state = null, reason = null, finished_at = null, attempt = 0, releases = 0, result = null, error = null,
         expires_at = null, deadline_at = null, guarded = coalesce(v_row.overlap <> 'ALLOW', false),
-        history = coalesce(e.history, '[]') || jsonb_build_object('at', carillon.ms(v_now), 'to', 'PENDING',
-          'actor', p_actor, 'reason', 'REPLAYED')
+        history = carillon.with_entry(e.history, jsonb_build_object('at', carillon.ms(v_now), 'to', 'PENDING',
+          'actor', p_actor, 'reason', 'REPLAYED'))
       where e.execution_id = v_row.execution_id;
       delete from carillon.endings n where n.execution_id = v_row.execution_id;
       insert into carillon.retries (execution_id, shard, due, tenant, pool, lane, state)

@@ -57,13 +57,14 @@ begin
         attempt = case when g.outcome = 'HANDED_BACK' then e.attempt else g.attempt end,
         releases = e.releases + case when g.outcome = 'HANDED_BACK' then 1 else 0 end,
         started_at = least(coalesce(g.started_at, g.leased_at), v_now), worker_id = g.worker_id, fence = g.fence,
-        progress = coalesce(g.progress, e.progress), result = g.result, error = case when g.state = 'SUCCEEDED' then null else g.error end,
+        progress = coalesce(g.progress, e.progress), result = g.result,
+        error = case when g.state = 'SUCCEEDED' then null else g.error end,
         log = case when g.log is null then e.log else right(coalesce(e.log, '') || g.log, 262144) end,
         history = case when g.state = 'SUCCEEDED' then e.history else
-          coalesce(e.history, '[]') || jsonb_strip_nulls(jsonb_build_object(
+          carillon.with_entry(e.history, jsonb_strip_nulls(jsonb_build_object(
             'at', carillon.ms(v_now), 'to', coalesce(g.outcome, g.state), 'actor', g.actor, 'reason', g.reason,
             'attempt', g.attempt, 'fence', g.fence, 'workerId', g.worker_id,
-            'startedAt', carillon.ms(coalesce(g.started_at, g.leased_at)), 'error', g.error)) end
+            'startedAt', carillon.ms(coalesce(g.started_at, g.leased_at)), 'error', g.error))) end
     from gone g where e.execution_id = g.execution_id
     returning e.execution_id, e.job_id, e.tenant, e.pool, e.lane, e.state, e.guarded, e.expires_at, e.deadline_at,
       g.outcome, g.retry_at

@@ -44,8 +44,8 @@ it('shares between a tenant with a backlog and one that has just come', async ()
     gate.letOneGo()
     return started('small') === smallCount
   })
-  // Two tenants of weight 1: at most W / w + S = 2 + S starts of others before the next one of `small`, besides what
-  // the worker had taken ahead when it came; it takes ahead little, because it runs slowly.
+  // Two tenants of weight 1: at most W / w + S = 2 + S starts of others before the next one of `small`, besides what the
+  // worker had taken ahead when it came; it takes ahead little, because it runs slowly.
   const places = gate.starts.flatMap((tenant, i) => (tenant === 'small' ? [i - arrival] : []))
   expect(places[0]!).toBeLessThanOrEqual(2 + slots + slots)
   for (let i = 1; i < places.length; i++) expect(places[i]! - places[i - 1]!).toBeLessThanOrEqual(2 + slots)

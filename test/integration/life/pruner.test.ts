@@ -35,7 +35,7 @@ it('removes deleted jobs and old versions once their history is gone, and nothin
   await sql.query(`update carillon.job_versions set replaced_at = replaced_at - interval '40 days'`)
   await sql.query(`insert into carillon.nodes values (gen_random_uuid(), 'gone', now() - interval '2 hours')`)
   await sql.query(`
-    insert into carillon.lanes select pool, lane, max(last_tag) from carillon.flows group by pool, lane
+    insert into carillon.lanes select pool, lane, max(finish) from carillon.flows group by pool, lane
     on conflict (pool, lane) do update set virtual_time = excluded.virtual_time`)
   await pruner.runOnce()
   expect([await rows('jobs'), await rows('schedules'), await rows('job_versions')]).toEqual([1, 1, 0])

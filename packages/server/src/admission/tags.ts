@@ -12,10 +12,10 @@ export function createTagger(database: Database, virtualTimes: VirtualTimes): Ta
     if (flows.length === 0) return []
     await virtualTimes.refresh()
     const requests = groupByFlow(flows)
-    const lastTags = await reserveTags(
+    const ends = await reserveTags(
       database,
       requests.map((request) => ({ ...request, virtualTime: virtualTimes.of(request.pool, request.lane) })),
     )
-    return tagsFor(flows, requests, lastTags)
+    return tagsFor(flows, requests, ends)
   }
 }

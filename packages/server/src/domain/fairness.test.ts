@@ -36,12 +36,12 @@ describe('tagsFor', () => {
       fc.property(fc.array(flows, { maxLength: 60 }), fc.integer({ min: 0, max: 1_000 }), (items, start) => {
         const requests = groupByFlow(items)
         const before = requests.map((_, i) => (start + i * 7) * unitCost)
-        const last = requests.map(({ count }, i) => before[i]! + count * unitCost)
-        const tags = tagsFor(items, requests, last)
+        const ends = requests.map(({ count }, i) => before[i]! + count * unitCost)
+        const tags = tagsFor(items, requests, ends)
         requests.forEach((request, i) => {
           const own = tags.filter((_, n) => flowKey(items[n]!) === flowKey(request))
-          expect(own).toEqual(own.map((_, n) => before[i]! + (n + 1) * unitCost))
-          expect(own.at(-1)).toBe(last[i])
+          expect(own).toEqual(own.map((_, n) => before[i]! + n * unitCost))
+          expect(own.at(-1)! + unitCost).toBe(ends[i])
         })
       }),
     )

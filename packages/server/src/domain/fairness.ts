@@ -1,8 +1,10 @@
 /**
- * Fair sharing by tags (self-clocked fair queueing). A flow is a tenant in a pool and lane. Each execution gets
- * tag = max(V, F) + cost / weight, where V is the largest tag leased in the lane and F the flow's last tag; LEASE takes
- * the smallest tags. So a tenant with a million waiting and one with a single execution take turns, an idle tenant
- * saves nothing up, and LEASE stays a scan of an index.
+ * Fair sharing by tags (start-time fair queueing). A flow is a tenant in a pool and lane. Each execution gets
+ * tag = max(V, F), and F = tag + cost / weight, where V is the largest tag leased in the lane and F is where the flow's
+ * last execution ends; LEASE takes the smallest tags. So a tenant with a million waiting and one with a single execution
+ * take turns, an idle tenant saves nothing up, and LEASE stays a scan of an index. A newcomer waits for at most one start
+ * of each other tenant; tags by the end of an execution instead of its start let it wait for two
+ * (docs/decisions/0009-tags-by-start.md).
  */
 export interface Flow {
   pool: string
@@ -33,15 +35,11 @@ export function groupByFlow(items: readonly Flow[]): TagRequest[] {
   return [...byKey.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, request]) => request)
 }
 
-/** Spreads the reserved ranges over the items, first come, first tag. `lastTags` is in the order of `groupByFlow`. */
-export function tagsFor(
-  items: readonly Flow[],
-  requests: readonly TagRequest[],
-  lastTags: readonly number[],
-): number[] {
+/** Spreads the reserved ranges over the items, first come, first tag. `ends`, of the ranges, in the order of `groupByFlow`. */
+export function tagsFor(items: readonly Flow[], requests: readonly TagRequest[], ends: readonly number[]): number[] {
   const next = new Map<string, number>()
   requests.forEach((request, i) => {
-    next.set(flowKey(request), lastTags[i]! - (request.count - 1) * unitCost)
+    next.set(flowKey(request), ends[i]! - request.count * unitCost)
   })
   return items.map((item) => {
     const key = flowKey(item)

@@ -2,7 +2,7 @@ import type { TagRequest } from '../../domain/fairness.ts'
 import { unitCost } from '../../domain/fairness.ts'
 import type { Database } from '../database.ts'
 
-/** Reserves `count` tags for each flow. Answers each flow's last tag, in the order asked. */
+/** Reserves `count` tags for each flow. Answers where each flow ends then, in the order asked. */
 export async function reserveTags(
   database: Database,
   requests: (TagRequest & { virtualTime: number })[],

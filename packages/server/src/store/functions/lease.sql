@@ -96,7 +96,8 @@ begin
       with held as (
         select e.execution_id from unnest(v_ids) i(execution_id)
         join carillon.executions e on e.execution_id = i.execution_id
-        where e.state is null and e.expires_at <= v_now and e.attempt + e.releases = 0
+        where e.state is null and e.expires_at <= v_now
+          and not exists (select from carillon.running r where r.execution_id = e.execution_id)
         order by e.execution_id for update of e skip locked
       ), expired as (
         update carillon.executions e set state = 'SKIPPED', reason = 'EXPIRED', finished_at = v_now
@@ -111,8 +112,8 @@ begin
       insert into carillon.ready (pool, lane, tag, execution_id)
       select e.pool, e.lane, e.tag, e.execution_id from unnest(v_ids) i(execution_id)
       join carillon.executions e on e.execution_id = i.execution_id
-      where e.state is null and e.expires_at <= v_now and e.attempt + e.releases = 0
-        and e.execution_id <> all (v_expired);
+      where e.state is null and e.expires_at <= v_now and e.execution_id <> all (v_expired)
+        and not exists (select from carillon.running r where r.execution_id = e.execution_id);
       if v_guarded is not null then
         perform carillon.release_waiting(v_guarded, v_now);
       end if;

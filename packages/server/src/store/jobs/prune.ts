@@ -44,7 +44,7 @@ export function pruneFlows(database: Database, limit: number): Promise<number> {
     database,
     `delete from carillon.flows where ctid in (
        select f.ctid from carillon.flows f join carillon.lanes l on l.pool = f.pool and l.lane = f.lane
-       where f.last_tag <= l.virtual_time limit $1 for update of f skip locked)`,
+       where f.finish <= l.virtual_time limit $1 for update of f skip locked)`,
     [limit],
   )
 }

@@ -258,12 +258,12 @@ create table carillon.deadlines (
 );
 create index deadlines_due on carillon.deadlines (due);
 
--- Fair sharing: the last tag of each flow, and how far each lane has been leased.
+-- Fair sharing: where each flow's last execution ends, and how far each lane has been leased.
 create table carillon.flows (
   pool text collate "C" not null,
   lane smallint not null,
   tenant text collate "C" not null,
-  last_tag bigint not null,
+  finish bigint not null,
   primary key (pool, lane, tenant)
 ) with (fillfactor = 50);
 create table carillon.lanes (

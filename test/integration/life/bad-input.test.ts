@@ -122,6 +122,17 @@ describe('bad input is refused with a clear error, and nothing is stored', () =>
   })
 })
 
+it('a wrong payload does not compile', () => {
+  const typed = defineHandler<{ to: string }>({ name: 'typed' })
+  const wrong = [
+    // @ts-expect-error `to` is a text
+    () => carillon.enqueue(typed, { to: 1 }),
+    // @ts-expect-error `to` is missing
+    () => carillon.schedule(typed, {}, { cron: '* * * * *' }),
+  ]
+  expect(wrong).toHaveLength(2)
+})
+
 describe('bad outcomes end clearly, and poison nothing', () => {
   it.each(['bigint', 'cycle', 'function'] as const)('a result that is not JSON: %s', async (what) => {
     const handle = await carillon.enqueue(returning, { what })

@@ -16,7 +16,7 @@ it('removes deleted jobs and old versions once their history is gone, and nothin
   const kept = await daily('kept', 1)
   await daily('kept', 2)
   const deleted = await daily('deleted', 1)
-  await carillon.unschedule(deleted.definition.job_id)
+  await carillon.unschedule(deleted.jobId)
   await (await carillon.enqueue(noop, {}, { tenant: 'visitor' })).ended({ waitMs: 10_000 })
 
   const database = new Database({
@@ -40,7 +40,7 @@ it('removes deleted jobs and old versions once their history is gone, and nothin
   await pruner.runOnce()
   expect([await rows('jobs'), await rows('schedules'), await rows('job_versions')]).toEqual([1, 1, 0])
   expect([await rows('nodes'), await rows('flows')]).toEqual([1, 0])
-  expect((await carillon.job(kept.definition.job_id))?.version).toBe(2)
+  expect((await carillon.job(kept.jobId))?.version).toBe(2)
   // A tenant whose tags were forgotten goes on as before.
   await (await carillon.enqueue(noop, {}, { tenant: 'visitor' })).result({ waitMs: 10_000 })
   await sql.end()

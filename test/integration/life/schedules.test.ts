@@ -42,13 +42,13 @@ describe('a schedule', () => {
     const job = await carillon.schedule(tick, { label: 'cron' }, { cron: '* * * * * *' })
     const mine = () => runs.filter((run) => run.label === 'cron')
     await until(() => mine().length >= 3)
-    await carillon.unschedule(job.definition.job_id)
+    await carillon.unschedule(job.jobId)
     const times = mine().map((run) => run.scheduledFor)
     expect(new Set(times).size).toBe(times.length)
     expect(times.every((time) => time % 1_000 === 0)).toBe(true)
     expect(times.every((time, i) => i === 0 || time - times[i - 1]! === 1_000)).toBe(true)
     expect(mine().every((run) => run.startedAt >= run.scheduledFor)).toBe(true)
-    const [execution] = await carillon.executionsOf(job.definition.job_id)
+    const [execution] = await carillon.executionsOf(job.jobId)
     expect(execution).toMatchObject({ origin: 'SCHEDULE', jobVersion: 1 })
   })
 
@@ -56,15 +56,15 @@ describe('a schedule', () => {
     const anchor = Math.floor(Date.now() / 1_000) * 1_000 - 86_400_000 + 500
     const job = await carillon.schedule(tick, { label: 'interval' }, { every: 'PT1S', anchor })
     await until(() => runs.filter((run) => run.label === 'interval').length >= 2)
-    await carillon.unschedule(job.definition.job_id)
+    await carillon.unschedule(job.jobId)
     expect(runs.filter((r) => r.label === 'interval').every((r) => r.scheduledFor % 1_000 === 500)).toBe(true)
   })
 
   it('ends after maxFires and is COMPLETED', async () => {
     const job = await carillon.schedule(tick, { label: 'twice' }, { cron: '* * * * * *', maxFires: 2 })
-    await until(async () => (await carillon.job(job.definition.job_id))?.state === 'COMPLETED')
+    await until(async () => (await carillon.job(job.jobId))?.state === 'COMPLETED')
     await until(() => runs.filter((run) => run.label === 'twice').length === 2)
-    expect(await carillon.executionsOf(job.definition.job_id)).toHaveLength(2)
+    expect(await carillon.executionsOf(job.jobId)).toHaveLength(2)
   })
 
   it('leaves no row among the jobs when it was a one-shot', async () => {
@@ -81,33 +81,32 @@ describe('a schedule', () => {
     const same = await carillon.schedule(tick, { label: 'keyed' }, options)
     expect(same).toEqual(first)
     const changed = await carillon.schedule(tick, { label: 'keyed' }, { ...options, cron: '0 4 * * *' })
-    expect(changed).toMatchObject({ version: 2, definition: { job_id: first.definition.job_id } })
-    expect(changed.nominal).not.toBe(first.nominal)
+    expect(changed).toMatchObject({ version: 2, jobId: first.jobId })
+    expect(first.nextFireLocal).toMatch(/T03:00:00$/)
+    expect(changed.nextFireLocal).toMatch(/T04:00:00$/)
     const twins = await Promise.all(
       Array.from({ length: 10 }, () => carillon.schedule(tick, { label: 't' }, { ...options, key: 'twin' })),
     )
-    expect(new Set(twins.map((job) => job.definition.job_id)).size).toBe(1)
+    expect(new Set(twins.map((job) => job.jobId)).size).toBe(1)
   })
 
   it('fires nothing while paused, records what passed, and goes on', async () => {
     const job = await carillon.schedule(tick, { label: 'paused' }, { cron: '* * * * * *' })
     const mine = () => runs.filter((run) => run.label === 'paused').length
     await until(() => mine() >= 1)
-    await carillon.pause(job.definition.job_id)
+    await carillon.pause(job.jobId)
     const before = mine()
     const pausedAt = Date.now()
     await until(() => Date.now() > pausedAt + 2_100)
     expect(mine() - before).toBeLessThanOrEqual(1) // one may have been under way
-    await carillon.resume(job.definition.job_id)
+    await carillon.resume(job.jobId)
     await until(() => mine() > before + 1)
-    await carillon.unschedule(job.definition.job_id)
-    const skipped = (await carillon.executionsOf(job.definition.job_id, { limit: 50 })).filter(
-      (e) => e.state === 'SKIPPED',
-    )
+    await carillon.unschedule(job.jobId)
+    const skipped = (await carillon.executionsOf(job.jobId, { limit: 50 })).filter((e) => e.state === 'SKIPPED')
     expect(skipped).toHaveLength(1)
     expect(skipped[0]).toMatchObject({ reason: 'PAUSED' })
     expect(skipped[0]!.skippedCount).toBeGreaterThanOrEqual(1)
-    await expectNoHole(job.definition.job_id)
+    await expectNoHole(job.jobId)
   })
 
   it('loses no occurrence to an edit', async () => {
@@ -117,8 +116,8 @@ describe('a schedule', () => {
     for (let i = 0; Date.now() < since + 2_500; i++) {
       await carillon.schedule(tick, { label: 'edited' }, { key, cron: '* * * * * *', timeoutSec: 10 + (i % 2) })
     }
-    await carillon.unschedule(job.definition.job_id)
-    await expectNoHole(job.definition.job_id)
+    await carillon.unschedule(job.jobId)
+    await expectNoHole(job.jobId)
   })
 
   it('catches up after a rest as its misfire policy says', async () => {
@@ -129,20 +128,20 @@ describe('a schedule', () => {
       all: await carillon.schedule(tick, { label: 'm-all' }, { cron, misfireAfterSec, misfire: 'FIRE_ALL' }),
       skip: await carillon.schedule(tick, { label: 'm-skip' }, { cron, misfireAfterSec, misfire: 'SKIP' }),
     }
-    const ids = Object.values(jobs).map((job) => job.definition.job_id)
+    const ids = Object.values(jobs).map((job) => job.jobId)
     // As if nobody had been there for four seconds.
     await sql.query(
       `update carillon.schedules set nominal = nominal - interval '4 seconds', due = due - interval '4 seconds'
        where job_id = any ($1)`,
       [ids],
     )
-    await until(async () => (await carillon.executionsOf(jobs.all.definition.job_id, { limit: 50 })).length >= 4)
+    await until(async () => (await carillon.executionsOf(jobs.all.jobId, { limit: 50 })).length >= 4)
     for (const id of ids) await carillon.unschedule(id)
     const skipped = async (id: string) =>
       (await carillon.executionsOf(id, { limit: 50 })).filter((e) => e.state === 'SKIPPED')
-    expect(await skipped(jobs.all.definition.job_id)).toHaveLength(0)
-    expect((await skipped(jobs.once.definition.job_id)).map((e) => e.reason)).toEqual(['MISFIRED'])
-    expect((await skipped(jobs.skip.definition.job_id)).map((e) => e.reason)).toEqual(['MISFIRED'])
+    expect(await skipped(jobs.all.jobId)).toHaveLength(0)
+    expect((await skipped(jobs.once.jobId)).map((e) => e.reason)).toEqual(['MISFIRED'])
+    expect((await skipped(jobs.skip.jobId)).map((e) => e.reason)).toEqual(['MISFIRED'])
     for (const id of ids) await expectNoHole(id)
   })
 })
@@ -180,7 +179,7 @@ describe('overlap of a job with itself', () => {
 
   async function start(label: string, overlap: 'FORBID' | 'QUEUE_ONE' | 'REPLACE'): Promise<string> {
     const job = await carillon.schedule(slow, { label }, { cron: '* * * * * *', overlap, cancelGraceSec: 1 })
-    return job.definition.job_id
+    return job.jobId
   }
 })
 

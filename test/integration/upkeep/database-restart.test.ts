@@ -62,7 +62,7 @@ it.each(['stopped', 'killed'])('a database that is %s and started again', async 
   server = await startEmbeddedPostgres({ dataDir, port, settings })
   const job = await untilDone(() => node.schedule(quick, { n: -1 }, { cron: '* * * * * *' }))
   await until(() => (runs.get(-1) ?? 0) > 0)
-  await node.unschedule(job.definition.job_id)
+  await node.unschedule(job.jobId)
   doors.afterwards.resolve()
 
   for (const handle of handles) {

@@ -1,14 +1,5 @@
-/**
- * Library mode: a whole node inside a Node program, used through typed calls.
- */
-import {
-  CarillonError,
-  defaults,
-  type ExecutionPolicy,
-  type JobInput,
-  limits,
-  type ScheduleInput,
-} from '@carillon/contract'
+/** Library mode: a whole node inside a Node program, used through typed calls. */
+import { CarillonError, defaults, type ExecutionPolicy, type JobInput, type ScheduleInput } from '@carillon/contract'
 import {
   type HandlerContext,
   type HandlerDefinition,
@@ -18,45 +9,22 @@ import {
   validatePayload,
   Worker,
 } from '@carillon/sdk'
-import { type EngineSettings, engineConfig } from '../config/engine-config.ts'
-import { submissionId } from '../domain/identity.ts'
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../embedded/index.ts'
-import { requireKept } from '../jobs/kept.ts'
-import { checkPolicy, storedPolicy } from '../jobs/policy.ts'
-import { KnownPools } from '../jobs/pools.ts'
-import { Problems } from '../jobs/validate.ts'
-import { Engine } from '../main.ts'
-import { createLogger, type Logger } from '../observability/logger.ts'
+import type { EngineSettings } from '../config/engine-config.ts'
+import type { EmbeddedPostgres } from '../embedded/index.ts'
+import type { Engine } from '../main.ts'
+import type { Logger } from '../observability/logger.ts'
 import { cancel } from '../store/executions/cancel.ts'
 import { readEndings, readExecution, readExecutionsOfJob } from '../store/executions/read.ts'
 import { replay } from '../store/executions/replay.ts'
 import { withdrawSubmission } from '../store/executions/submit.ts'
 import { readJob } from '../store/jobs/read.ts'
-import { type JobRecord, laneOf } from '../store/rows.ts'
 import { completeIn } from './complete-in.ts'
 import { directTransport } from './direct-transport.ts'
 import { Ends } from './ends.ts'
+import { type EnqueueOptions, Enqueuer } from './enqueuer.ts'
 import { ExecutionHandle } from './handle.ts'
-import { runIn, type Transaction } from './transaction.ts'
+import { type JobView, jobViewOf } from './job-view.ts'
 import { type ExecutionView, viewOf } from './view.ts'
-
-export interface CarillonOptions extends EngineSettings {
-  /** A PostgreSQL of its own, started from an npm package into this directory. Must be asked for. */
-  embedded?: { dataDir: string; port?: number }
-  tenant?: string
-  logger?: Logger
-  logLevel?: string
-}
-
-export interface EnqueueOptions extends ExecutionPolicy {
-  tenant?: string
-  name?: string
-  /** When to run. Left out: now. */
-  runAt?: string | number | Date
-  delayMs?: number
-  /** The caller's own transaction: the execution exists if and only if it commits. */
-  tx?: Transaction
-}
 
 export type ScheduleOptions = ExecutionPolicy &
   Omit<ScheduleInput, 'type' | 'schedule' | 'interval' | 'runAt' | 'delayMs'> & {
@@ -69,42 +37,6 @@ export type ScheduleOptions = ExecutionPolicy &
 
 const waitForeverMs = 2 ** 31 - 1
 
-/**
- * Starts nothing yet: register handlers with `handle`, then `start`.
- *
- * @example
- * ```ts
- * import { createCarillon, defineHandler } from '@carillon/server'
- *
- * const greet = defineHandler<{ name: string }>({ name: 'greet' })
- * const carillon = await createCarillon({ embedded: { dataDir: './data' } })
- * carillon.handle(greet, async (ctx) => `Hello ${ctx.payload.name}`)
- * await carillon.start()
- * const handle = await carillon.enqueue(greet, { name: 'Ada' })
- * console.log(await handle.result())
- * await carillon.stop()
- * ```
- */
-export async function createCarillon(options: CarillonOptions): Promise<Carillon> {
-  const { embedded, tenant, logger = createLogger(options.logLevel ?? 'warn'), logLevel: _, ...settings } = options
-  if (embedded && settings.databaseUrl) {
-    throw new CarillonError('CONFIG_INVALID', {
-      message: 'databaseUrl and embedded are both given',
-      hint: 'Give one of them',
-    })
-  }
-  if (!embedded)
-    return new Carillon(new Engine(engineConfig(settings), logger), { logger, tenant, postgres: null, settings })
-  const postgres = await startEmbeddedPostgres(embedded)
-  try {
-    const engine = new Engine(engineConfig({ ...settings, databaseUrl: postgres.url }), logger)
-    return new Carillon(engine, { logger, tenant, postgres, settings })
-  } catch (error) {
-    await postgres.stop()
-    throw error
-  }
-}
-
 export class Carillon {
   readonly #engine: Engine
   readonly #logger: Logger
@@ -113,7 +45,7 @@ export class Carillon {
   readonly #settings: EngineSettings
   readonly #handlers: RegisteredHandler[] = []
   readonly #ends: Ends
-  readonly #pools: KnownPools
+  readonly #enqueuer: Enqueuer
   #worker: Worker | null = null
   #stopped: Promise<void> | null = null
 
@@ -128,7 +60,7 @@ export class Carillon {
     this.#postgres = parts.postgres
     this.#settings = parts.settings
     this.#ends = new Ends({ database: engine.database, signals: engine.signals, logger: parts.logger })
-    this.#pools = new KnownPools(engine.database)
+    this.#enqueuer = new Enqueuer(engine)
   }
 
   /** The URL of the database in use; with `embedded`, of the one that was started. */
@@ -189,43 +121,7 @@ export class Carillon {
   ): Promise<ExecutionHandle<Result>> {
     const tenant = options.tenant ?? this.#tenant
     const text = await validatePayload(definition, payload)
-    const now = this.#engine.clock.now()
-    const runAt = this.#checkEnqueue(options, tenant, now)
-    const { pool, name: handler } = definition
-    await this.#pools.require(pool)
-    if (options.tx) {
-      const values = [
-        handler,
-        text,
-        pool,
-        tenant,
-        options.priority ?? defaults.priority,
-        new Date(runAt),
-        json(storedPolicy(options)),
-        json(options.labels),
-        options.traceparent ?? null,
-        options.name ?? null,
-      ]
-      const rows = await runIn(options.tx)<{ id: string }>(enqueueSql, values)
-      return this.#handle(rows[0]!.id, tenant)
-    }
-    if (runAt > now) return this.#enqueueLater(definition, text, runAt, tenant, options)
-    if (runAt < now) await requireKept(this.#engine.database, runAt)
-    const executionId = submissionId(Math.floor(runAt))
-    await this.#engine.submitter.submit({
-      executionId,
-      tenant,
-      name: options.name ?? null,
-      pool,
-      lane: laneOf(options.priority ?? defaults.priority),
-      handler,
-      runAt: Math.floor(runAt),
-      payload: text,
-      policy: storedPolicy(options),
-      labels: options.labels ?? null,
-      traceparent: options.traceparent ?? null,
-    })
-    return this.#handle(executionId, tenant)
+    return this.#handle(await this.#enqueuer.enqueue(definition, tenant, text, options), tenant)
   }
 
   /** Submits many executions in one transaction. */
@@ -235,24 +131,9 @@ export class Carillon {
     options: Omit<EnqueueOptions, 'tx' | 'runAt' | 'delayMs'> = {},
   ): Promise<ExecutionHandle<Result>[]> {
     const tenant = options.tenant ?? this.#tenant
-    const now = Math.floor(this.#engine.clock.now())
-    this.#checkEnqueue(options, tenant, now)
-    await this.#pools.require(definition.pool)
     const texts = await Promise.all(payloads.map((payload) => validatePayload(definition, payload)))
-    const shared = {
-      tenant,
-      name: options.name ?? null,
-      pool: definition.pool,
-      lane: laneOf(options.priority ?? defaults.priority),
-      handler: definition.name,
-      runAt: now,
-      policy: storedPolicy(options),
-      labels: options.labels ?? null,
-      traceparent: options.traceparent ?? null,
-    }
-    const items = texts.map((payload) => ({ ...shared, payload, executionId: submissionId(now) }))
-    await this.#engine.submitter.submitAll(items)
-    return items.map(({ executionId }) => this.#handle(executionId, tenant))
+    const ids = await this.#enqueuer.enqueueMany(definition, tenant, texts, options)
+    return ids.map((executionId) => this.#handle(executionId, tenant))
   }
 
   /** Creates a recurring job, or changes the one with the same `key`. */
@@ -260,7 +141,7 @@ export class Carillon {
     definition: HandlerDefinition<Input, Payload, Returned, Result>,
     payload: NoInfer<Input>,
     options: ScheduleOptions,
-  ): Promise<JobRecord> {
+  ): Promise<JobView> {
     const { tenant = this.#tenant, cron, every, ...rest } = options
     const text = await validatePayload(definition, payload)
     const target = { pool: definition.pool, handler: definition.name }
@@ -268,7 +149,7 @@ export class Carillon {
       cron === undefined
         ? { ...rest, type: 'INTERVAL', interval: every, target }
         : { ...rest, type: 'CRON', schedule: cron, target }
-    return (await this.#engine.jobs.put(tenant, input, text)).job
+    return jobViewOf((await this.#engine.jobs.put(tenant, input, text)).job)
   }
 
   pause(jobId: string, options: { tenant?: string } = {}): Promise<void> {
@@ -292,8 +173,9 @@ export class Carillon {
     return this.#handle(executionId, tenant)
   }
 
-  job(jobId: string, options: { tenant?: string } = {}): Promise<JobRecord | null> {
-    return readJob(this.#engine.database, options.tenant ?? this.#tenant, jobId)
+  async job(jobId: string, options: { tenant?: string } = {}): Promise<JobView | null> {
+    const record = await readJob(this.#engine.database, options.tenant ?? this.#tenant, jobId)
+    return record && jobViewOf(record)
   }
 
   async execution(executionId: string, options: { tenant?: string } = {}): Promise<ExecutionView | null> {
@@ -361,32 +243,6 @@ export class Carillon {
     await this.#postgres?.stop()
   }
 
-  #checkEnqueue(options: EnqueueOptions, tenant: string, now: number): number {
-    const problems = new Problems()
-    checkPolicy(problems, options)
-    problems.text('/tenant', tenant, limits.nameLength)
-    if (options.name !== undefined) problems.text('/name', options.name, limits.nameLength)
-    problems.integer('/delayMs', options.delayMs, { min: 0, max: 100 * 366 * 86_400_000 })
-    const runAt = problems.instant('/runAt', options.runAt)
-    if (runAt !== null && options.delayMs !== undefined) problems.add('/delayMs', 'cannot be given beside runAt')
-    problems.throwIfAny()
-    return runAt ?? now + (options.delayMs ?? 0)
-  }
-
-  /** A future submission is a job of type ONE_SHOT until it fires. */
-  async #enqueueLater<Result>(
-    definition: { pool: string; name: string },
-    payload: string,
-    runAt: number,
-    tenant: string,
-    options: EnqueueOptions,
-  ): Promise<ExecutionHandle<Result>> {
-    const { tx: _tx, delayMs: _delay, tenant: _tenant, ...rest } = options
-    const target = { pool: definition.pool, handler: definition.name }
-    const { job } = await this.#engine.jobs.put(tenant, { ...rest, type: 'ONE_SHOT', runAt, target }, payload)
-    return this.#handle(job.definition.job_id, tenant)
-  }
-
   #handle<Result>(executionId: string, tenant: string): ExecutionHandle<Result> {
     return new ExecutionHandle<Result>(executionId, {
       read: () => this.execution(executionId, { tenant }),
@@ -398,14 +254,6 @@ export class Carillon {
     if (await readExecution(this.#engine.database, tenant, executionId)) return
     throw new CarillonError('EXECUTION_NOT_FOUND', { message: `there is no execution ${executionId}` })
   }
-}
-
-const enqueueSql = `
-  select carillon.enqueue($1::text, $2::json, $3::text, $4::text, $5::text, $6::timestamptz, $7::jsonb, $8::jsonb, $9::text,
-    $10::text) id`
-
-function json(value: object | null | undefined): string | null {
-  return value === null || value === undefined ? null : JSON.stringify(value)
 }
 
 function unlessGone(error: unknown): false {

@@ -40,6 +40,7 @@ export class Engine implements Service {
   readonly pulse: Pulse
   readonly tag: TagFlows
   readonly #config: EngineConfig
+  readonly #logger: Logger
   readonly #completion: Completion
   readonly #partitioner: Partitioner
   readonly #services: Service[]
@@ -47,6 +48,7 @@ export class Engine implements Service {
 
   constructor(config: EngineConfig, logger: Logger) {
     this.#config = config
+    this.#logger = logger
     this.nodeId = newId(Math.floor(monotonicMs()))
     const clock = new OffsetClock()
     const database = new Database({
@@ -148,7 +150,12 @@ export class Engine implements Service {
   async stop(): Promise<void> {
     await this.submitter.idle()
     await this.#completion.idle()
-    for (const service of this.#stopOrder) await service.stop()
+    for (const service of this.#stopOrder) {
+      // The database may be gone: then the others find out by themselves, and we go all the same.
+      await service.stop().catch((error: unknown) => {
+        this.#logger.warn({ err: error }, 'a part could not take its leave of the installation')
+      })
+    }
     await this.#completion.idle()
     await this.database.end()
   }

@@ -8,7 +8,7 @@ import { Loop } from '../lib/loop.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
-import { claimShards, forgetNodes, resign } from '../store/shards/claim.ts'
+import { claimShards, resign } from '../store/shards/claim.ts'
 import type { Leadership, LedShard } from './port.ts'
 
 export interface PostgresLeadershipOptions {
@@ -44,7 +44,6 @@ export class PostgresLeadership implements Leadership {
     this.#unsubscribe = this.#options.signals.subscribe((signal) => {
       if (signal.kind === 'SHARDS') this.#loop.wake()
     })
-    await forgetNodes(this.#options.database)
     await this.runOnce()
     await this.#loop.start()
   }

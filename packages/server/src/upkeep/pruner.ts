@@ -5,8 +5,9 @@
  */
 import { timeOf } from '../domain/identity.ts'
 import type { Database } from '../store/database.ts'
-import { pruneFlows, pruneJobs, pruneNodes, pruneVersions } from '../store/jobs/prune.ts'
+import { pruneFlows, pruneJobs, pruneVersions } from '../store/jobs/prune.ts'
 import { readInstallation } from '../store/partitions/manage.ts'
+import { forgetNodes } from '../store/shards/claim.ts'
 
 const batchSize = 1_000
 
@@ -23,7 +24,7 @@ export class Pruner {
     await drain(() => pruneVersions(this.#database, floor, batchSize))
     await drain(() => pruneJobs(this.#database, floor, batchSize))
     await drain(() => pruneFlows(this.#database, batchSize))
-    await pruneNodes(this.#database)
+    await forgetNodes(this.#database)
   }
 }
 

@@ -95,8 +95,8 @@ begin
            when exists (select from carillon.running r where r.execution_id = i.execution_id and r.fence = i.fence) then 'BUSY'
            -- The same report once more, after its answer was lost.
            when e.fence = i.fence and e.state = case i.outcome when 'COMPLETED_IN_TRANSACTION' then 'SUCCEEDED' else i.outcome end
-             or e.history @? format('$[*] ? (@.fence == %s && @.to == "%s")', i.fence,
-               case i.outcome when 'COMPLETED_IN_TRANSACTION' then 'FAILED' else i.outcome end)::jsonpath then 'ACCEPTED'
+             or e.history @> jsonb_build_array(jsonb_build_object('fence', i.fence,
+               'to', case i.outcome when 'COMPLETED_IN_TRANSACTION' then 'FAILED' else i.outcome end)) then 'ACCEPTED'
            else 'REFUSED' end
       order by i.ordinal)
     into verdicts

@@ -48,7 +48,3 @@ export function pruneFlows(database: Database, limit: number): Promise<number> {
     [limit],
   )
 }
-
-export function pruneNodes(database: Database): Promise<number> {
-  return removed(database, `delete from carillon.nodes where lease_until < clock_timestamp() - interval '1 hour'`, [])
-}

@@ -1,4 +1,11 @@
 export * from './defaults.ts'
 export * from './errors.ts'
 export * from './job.ts'
+export * from './ranges.ts'
+// Types only: whoever needs the schemas themselves, and TypeBox with them, imports `@carillon/contract/api`.
+export type { Execution, ExecutionFilter, Explanation } from './schemas/execution.ts'
+export type { Job, WireJobInput } from './schemas/job.ts'
+export type { BackfillInput, BulkInput, Operation } from './schemas/operation.ts'
+export type { Pool, PoolScaling } from './schemas/pool.ts'
+export type { CompletionInput, Worker as WorkerRecord, WorkerWelcome } from './schemas/worker.ts'
 export * from './words.ts'

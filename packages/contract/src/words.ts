@@ -24,13 +24,57 @@ export type Delivery = (typeof deliveries)[number]
 export const backoffs = ['EXPONENTIAL', 'LINEAR', 'FIXED'] as const
 export type Backoff = (typeof backoffs)[number]
 
+export const executionStates = [
+  'BLOCKED',
+  'PENDING',
+  'RUNNING',
+  'FAILED',
+  'TIMED_OUT',
+  'WORKER_LOST',
+  'SUCCEEDED',
+  'DEAD',
+  'CANCELLED',
+  'SKIPPED',
+] as const
+export type ExecutionState = (typeof executionStates)[number]
+
+/** Until when a submission with the same dedupe key is a duplicate. */
+export const dedupeStates = ['PENDING', 'UNFINISHED'] as const
+export type DedupeState = (typeof dedupeStates)[number]
+
+export const dedupeActions = ['KEEP', 'REPLACE', 'DEBOUNCE'] as const
+export type DedupeAction = (typeof dedupeActions)[number]
+
+/** What became of a submission with a dedupe key. */
+export const dedupeVerdicts = ['NEW', 'KEPT', 'REPLACED', 'DEBOUNCED'] as const
+export type DedupeVerdict = (typeof dedupeVerdicts)[number]
+
+export const httpMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+export type HttpMethod = (typeof httpMethods)[number]
+
+/** What a token allows. */
+export const scopes = ['jobs:read', 'jobs:write', 'work', 'admin'] as const
+export type Scope = (typeof scopes)[number]
+
+export const operationKinds = ['CANCEL', 'RETRY', 'PURGE', 'BACKFILL'] as const
+export type OperationKind = (typeof operationKinds)[number]
+
+export const operationStates = ['RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED'] as const
+export type OperationState = (typeof operationStates)[number]
+
+export const workerStates = ['LIVE', 'SUSPECT'] as const
+export type WorkerState = (typeof workerStates)[number]
+
 export const isolations = ['NONE', 'THREAD', 'PROCESS'] as const
 export type Isolation = (typeof isolations)[number]
 
+export const dstGaps = ['SHIFT', 'SKIP'] as const
+export const dstOverlaps = ['FIRST', 'SECOND', 'BOTH'] as const
+
 /** What an occurrence does in an hour that does not exist (`gap`) or exists twice (`overlap`). */
 export interface DstPolicy {
-  gap: 'SHIFT' | 'SKIP'
-  overlap: 'FIRST' | 'SECOND' | 'BOTH'
+  gap: (typeof dstGaps)[number]
+  overlap: (typeof dstOverlaps)[number]
 }
 
 export interface RetryPolicy {

@@ -10,8 +10,12 @@ import { Completion } from './completion/completion.ts'
 import type { EngineConfig } from './config/engine-config.ts'
 import { Dispatcher } from './dispatch/dispatcher.ts'
 import { newId } from './domain/identity.ts'
+import { Ends } from './executions/ends.ts'
+import { Executions } from './executions/executions.ts'
 import { Wheel } from './hot-window/wheel.ts'
 import { Jobs } from './jobs/jobs.ts'
+import { KnownPools } from './jobs/pools.ts'
+import { workersOnly } from './jobs/target.ts'
 import { PostgresLeadership } from './leadership/postgres.ts'
 import { monotonicMs, OffsetClock } from './lib/clock.ts'
 import type { Service } from './lib/service.ts'
@@ -22,6 +26,7 @@ import { NotifySignals } from './signals/notify.ts'
 import type { Signals } from './signals/port.ts'
 import { Database } from './store/database.ts'
 import { migrate } from './store/migrate.ts'
+import { Submissions } from './submissions/submissions.ts'
 import { Duties } from './upkeep/duties.ts'
 import { Partitioner } from './upkeep/partitioner.ts'
 import { Pruner } from './upkeep/pruner.ts'
@@ -36,6 +41,9 @@ export class Engine implements Service {
   readonly signals: Signals
   readonly jobs: Jobs
   readonly submitter: Submitter
+  readonly submissions: Submissions
+  readonly executions: Executions
+  readonly ends: Ends
   readonly desk: WorkerDesk
   readonly pulse: Pulse
   readonly tag: TagFlows
@@ -128,14 +136,19 @@ export class Engine implements Service {
     this.signals = signals
     this.pulse = pulse
     this.tag = tag
-    this.jobs = new Jobs({ database, signals, clock, tag })
-    this.submitter = new Submitter({ database, tag, signals })
+    const pools = new KnownPools(database)
+    const submitter = new Submitter({ database, tag, signals })
+    this.jobs = new Jobs({ database, signals, clock, tag, pools, targets: workersOnly })
+    this.submissions = new Submissions({ database, clock, jobs: this.jobs, pools, submitter })
+    this.executions = new Executions({ database, signals, clock, jobs: this.jobs })
+    this.ends = new Ends({ database, signals, logger })
+    this.submitter = submitter
     this.desk = new WorkerDesk({ database, nodeId: this.nodeId, dispatcher, completion, signals, clock })
     this.#completion = completion
     this.#partitioner = partitioner
-    this.#services = [signals, pulse, leadership, virtualTimes, dispatcher, scheduler, duties]
+    this.#services = [signals, pulse, leadership, virtualTimes, dispatcher, scheduler, duties, this.ends]
     // The pulse ends before leadership is given up: a renewal after that would bring the node back to life.
-    this.#stopOrder = [duties, scheduler, dispatcher, virtualTimes, pulse, leadership, signals]
+    this.#stopOrder = [this.ends, duties, scheduler, dispatcher, virtualTimes, pulse, leadership, signals]
   }
 
   async start(): Promise<void> {

@@ -3,19 +3,9 @@
  * the ends (a CHECK on `executions.state`); the states in between are where the row stands. A test compares this table
  * with the constraint and with the diagram in docs/internals/execution-states.md.
  */
-export const executionStates = [
-  'BLOCKED',
-  'PENDING',
-  'RUNNING',
-  'FAILED',
-  'TIMED_OUT',
-  'WORKER_LOST',
-  'SUCCEEDED',
-  'DEAD',
-  'CANCELLED',
-  'SKIPPED',
-] as const
-export type ExecutionState = (typeof executionStates)[number]
+import { type ExecutionState, executionStates } from '@carillon/contract'
+
+export { type ExecutionState, executionStates }
 
 /** States an execution stays in unless a person intervenes. */
 export const endStates = ['SUCCEEDED', 'DEAD', 'CANCELLED', 'SKIPPED'] as const satisfies readonly ExecutionState[]

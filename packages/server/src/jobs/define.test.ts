@@ -110,8 +110,8 @@ describe('bad values', () => {
   const bad: [pointer: string, code: string, input: object][] = [
     ['/type', 'VALIDATION', { type: 'DAILY', target }],
     ['/target/handler', 'VALIDATION', { ...good.CRON, target: {} }],
-    ['/target/handler', 'VALIDATION', { ...good.CRON, target: undefined }],
-    ['/target/handler', 'VALIDATION', { ...good.CRON, target: null }],
+    ['/target', 'VALIDATION', { ...good.CRON, target: undefined }],
+    ['/target', 'VALIDATION', { ...good.CRON, target: null }],
     ['/target/pool', 'VALIDATION', { ...good.CRON, target: { handler: 'h', pool: '' } }],
     ...(['name', 'key', 'managedBy'] as const).flatMap((field) =>
       ['', 'x'.repeat(201), 'a\u0000', null, 5].map((value): [string, string, object] => [

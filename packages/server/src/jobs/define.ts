@@ -2,17 +2,21 @@
 import {
   CarillonError,
   defaults,
+  dstGaps,
+  dstOverlaps,
   type JobInput,
   jobTypes,
   limits,
   misfirePolicies,
   overlapPolicies,
+  ranges,
 } from '@carillon/contract'
 import { checkJitter } from '../domain/jitter.ts'
 import { nextWithin } from '../domain/schedule.ts'
 import { boundsOf, scheduleOf } from '../store/job-schedule.ts'
 import { iso, type JobRow, laneOf } from '../store/rows.ts'
 import { checkPolicy, storedPolicy } from './policy.ts'
+import { checkTarget, placeOf } from './target.ts'
 import { Problems } from './validate.ts'
 
 export interface DefineOptions {
@@ -26,29 +30,28 @@ export interface DefineOptions {
 }
 
 const timeFields = { ONE_SHOT: 'runAt', DELAYED: 'delayMs', CRON: 'schedule', INTERVAL: 'interval' } as const
-const yearSec = 366 * 86_400
 
 export function defineJob(input: JobInput, options: DefineOptions): JobRow {
   const problems = new Problems()
   problems.oneOf('/type', input.type, jobTypes)
   problems.throwIfAny()
   checkTimeFields(problems, input)
-  problems.text('/target/handler', input.target?.handler, limits.nameLength)
-  if (input.target?.pool !== undefined) problems.text('/target/pool', input.target.pool, limits.nameLength)
+  checkTarget(problems, input.target)
   for (const field of ['name', 'key', 'managedBy', 'timezone'] as const) {
     if (input[field] !== undefined) problems.text(`/${field}`, input[field], limits.nameLength)
   }
-  problems.integer('/delayMs', input.delayMs, { min: 0, max: 100 * yearSec * 1_000 })
-  problems.integer('/maxFires', input.maxFires, { min: 1, max: Number.MAX_SAFE_INTEGER })
-  problems.integer('/jitterSec', input.jitterSec, { min: 0, max: yearSec })
-  problems.integer('/misfireAfterSec', input.misfireAfterSec, { min: 0, max: yearSec })
-  problems.integer('/maxCatchUp', input.maxCatchUp, { min: 1, max: 1_000_000 })
-  problems.integer('/graceSec', input.graceSec, { min: 0, max: yearSec })
+  problems.integer('/delayMs', input.delayMs, ranges.delayMs)
+  problems.integer('/maxFires', input.maxFires, ranges.maxFires)
+  problems.integer('/jitterSec', input.jitterSec, ranges.jitterSec)
+  problems.integer('/misfireAfterSec', input.misfireAfterSec, ranges.misfireAfterSec)
+  problems.integer('/maxCatchUp', input.maxCatchUp, ranges.maxCatchUp)
+  problems.integer('/graceSec', input.graceSec, ranges.graceSec)
+  problems.integer('/pauseAfterFailures', input.pauseAfterFailures, ranges.pauseAfterFailures)
   problems.oneOf('/misfire', input.misfire, misfirePolicies)
   problems.oneOf('/overlap', input.overlap, overlapPolicies)
   if (problems.object('/dst', input.dst)) {
-    problems.oneOf('/dst/gap', input.dst.gap, ['SHIFT', 'SKIP'])
-    problems.oneOf('/dst/overlap', input.dst.overlap, ['FIRST', 'SECOND', 'BOTH'])
+    problems.oneOf('/dst/gap', input.dst.gap, dstGaps)
+    problems.oneOf('/dst/overlap', input.dst.overlap, dstOverlaps)
   }
   checkPolicy(problems, input)
   const runAt = problems.instant('/runAt', input.runAt)
@@ -57,10 +60,11 @@ export function defineJob(input: JobInput, options: DefineOptions): JobRow {
   const endAt = problems.instant('/endAt', input.endAt)
   problems.throwIfAny()
 
+  const place = placeOf(input.target)
   const job: JobRow = {
     job_id: options.jobId,
     tenant: options.tenant,
-    name: input.name ?? input.key ?? input.target.handler,
+    name: input.name ?? input.key ?? place.handler,
     type: input.type,
     run_at: input.type === 'ONE_SHOT' ? iso(runAt ?? options.now) : null,
     delay_ms: input.type === 'DELAYED' ? input.delayMs! : null,
@@ -81,11 +85,11 @@ export function defineJob(input: JobInput, options: DefineOptions): JobRow {
     start_within_sec: input.startWithinSec ?? null,
     deadline_sec: input.deadlineSec ?? null,
     overlap: input.overlap ?? defaults.overlap,
-    pool: input.target.pool ?? defaults.pool,
+    pool: place.pool,
     lane: laneOf(input.priority ?? defaults.priority),
-    handler: input.target.handler,
+    handler: place.handler,
     payload: options.payload,
-    policy: storedPolicy(input),
+    policy: storedPolicy(input, input.target),
     labels: input.labels && Object.keys(input.labels).length > 0 ? input.labels : null,
     key: input.key ?? null,
     managed_by: input.managedBy ?? null,

@@ -22,13 +22,16 @@ import { readInstallation } from '../store/partitions/manage.ts'
 import type { JobRecord, JobRow } from '../store/rows.ts'
 import { defineJob, firstOccurrence, nominalAfter } from './define.ts'
 import { requireKept } from './kept.ts'
-import { KnownPools } from './pools.ts'
+import type { KnownPools } from './pools.ts'
+import { builtInOf, type TargetRules } from './target.ts'
 
 export interface JobsOptions {
   database: Database
   signals: Signals
   clock: Clock
   tag: (flows: readonly Flow[]) => Promise<number[]>
+  pools: KnownPools
+  targets: TargetRules
 }
 
 export interface PutJob {
@@ -40,17 +43,15 @@ const maxTries = 50
 
 export class Jobs {
   readonly #options: JobsOptions
-  readonly #pools: KnownPools
 
   constructor(options: JobsOptions) {
     this.#options = options
-    this.#pools = new KnownPools(options.database)
   }
 
   /** Creates a job. With a `key` that exists, the same definition changes nothing and another one updates the job. */
   async put(tenant: string, input: JobInput, payload: string | null): Promise<PutJob> {
     const { database, clock, signals } = this.#options
-    await this.#pools.require(input.target?.pool ?? defaults.pool)
+    await this.#require(tenant, input)
     for (let tries = 0; tries < maxTries; tries++) {
       const existing = input.key === undefined ? null : await readJobByKey(database, tenant, input.key)
       if (existing) return this.#update(existing, input, payload)
@@ -91,7 +92,7 @@ export class Jobs {
     version?: number,
   ): Promise<PutJob> {
     const existing = await this.#read(tenant, jobId, version)
-    await this.#pools.require(input.target?.pool ?? defaults.pool)
+    await this.#require(tenant, input)
     return this.#update(existing, input, payload)
   }
 
@@ -186,6 +187,13 @@ export class Jobs {
     if (verdict === null) throw notFound(jobId)
     signals.publish({ kind: 'READY', pool, lane, tag: tag! })
     return { executionId, verdict }
+  }
+
+  /** The pool must be there, and the operator must allow a built-in target. */
+  async #require(tenant: string, { target }: JobInput): Promise<void> {
+    const builtIn = target && builtInOf(target)
+    if (builtIn) this.#options.targets.check(builtIn)
+    else await this.#options.pools.require(tenant, target?.pool ?? defaults.pool)
   }
 
   async #update(seen: JobRecord, input: JobInput, payload: string | null): Promise<PutJob> {

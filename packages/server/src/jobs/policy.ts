@@ -7,12 +7,12 @@ import {
   limits,
   priorities,
   type RetryPolicy,
+  ranges,
 } from '@carillon/contract'
 import type { StoredPolicy } from '../store/rows.ts'
+import { builtInOf, type Target } from './target.ts'
 import type { Problems } from './validate.ts'
 
-const yearSec = 366 * 86_400
-const yearMs = yearSec * 1_000
 const known = {
   ...{ maxAttempts: true, backoff: true, initialDelayMs: true, factor: true, maxDelayMs: true, jitter: true },
   ...{ delaysMs: true, nonRetryableErrors: true },
@@ -22,12 +22,12 @@ const retryKeys = Object.keys(known)
 export function checkPolicy(problems: Problems, input: ExecutionPolicy): void {
   problems.oneOf('/priority', input.priority, priorities)
   problems.oneOf('/delivery', input.delivery, deliveries)
-  problems.number('/timeoutSec', input.timeoutSec, { min: 0.001, max: yearSec })
-  problems.integer('/deadlineSec', input.deadlineSec, { min: 1, max: yearSec })
-  problems.integer('/heartbeatTimeoutSec', input.heartbeatTimeoutSec, { min: 1, max: yearSec })
-  problems.integer('/startWithinSec', input.startWithinSec, { min: 1, max: yearSec })
-  problems.integer('/cancelGraceSec', input.cancelGraceSec, { min: 0, max: 3_600 })
-  problems.integer('/unknownHandlerSec', input.unknownHandlerSec, { min: 0, max: yearSec })
+  problems.number('/timeoutSec', input.timeoutSec, ranges.timeoutSec)
+  problems.integer('/deadlineSec', input.deadlineSec, ranges.deadlineSec)
+  problems.integer('/heartbeatTimeoutSec', input.heartbeatTimeoutSec, ranges.heartbeatTimeoutSec)
+  problems.integer('/startWithinSec', input.startWithinSec, ranges.startWithinSec)
+  problems.integer('/cancelGraceSec', input.cancelGraceSec, ranges.cancelGraceSec)
+  problems.integer('/unknownHandlerSec', input.unknownHandlerSec, ranges.unknownHandlerSec)
   problems.labels('/labels', input.labels, limits.labels)
   if (input.traceparent !== undefined) problems.text('/traceparent', input.traceparent, 100)
   const retry = input.retryPolicy
@@ -35,14 +35,14 @@ export function checkPolicy(problems: Problems, input: ExecutionPolicy): void {
   for (const key of Object.keys(retry)) {
     if (!retryKeys.includes(key)) problems.add(`/retryPolicy/${key}`, 'is not known', `Use ${retryKeys.join(', ')}`)
   }
-  problems.integer('/retryPolicy/maxAttempts', retry.maxAttempts, { min: 1, max: 10_000 })
+  problems.integer('/retryPolicy/maxAttempts', retry.maxAttempts, ranges.maxAttempts)
   problems.oneOf('/retryPolicy/backoff', retry.backoff, backoffs)
-  problems.integer('/retryPolicy/initialDelayMs', retry.initialDelayMs, { min: 0, max: yearMs })
-  problems.number('/retryPolicy/factor', retry.factor, { min: 1, max: 100 })
-  problems.integer('/retryPolicy/maxDelayMs', retry.maxDelayMs, { min: 0, max: yearMs })
-  problems.number('/retryPolicy/jitter', retry.jitter, { min: 0, max: 1 })
+  problems.integer('/retryPolicy/initialDelayMs', retry.initialDelayMs, ranges.initialDelayMs)
+  problems.number('/retryPolicy/factor', retry.factor, ranges.factor)
+  problems.integer('/retryPolicy/maxDelayMs', retry.maxDelayMs, ranges.maxDelayMs)
+  problems.number('/retryPolicy/jitter', retry.jitter, ranges.jitter)
   for (const [i, delay] of problems.list('/retryPolicy/delaysMs', retry.delaysMs).entries()) {
-    problems.integer(`/retryPolicy/delaysMs/${i}`, delay ?? null, { min: 0, max: yearMs })
+    problems.integer(`/retryPolicy/delaysMs/${i}`, delay ?? null, ranges.delaysMs)
   }
   for (const [i, name] of problems.list('/retryPolicy/nonRetryableErrors', retry.nonRetryableErrors).entries()) {
     problems.text(`/retryPolicy/nonRetryableErrors/${i}`, name, limits.nameLength)
@@ -50,8 +50,14 @@ export function checkPolicy(problems: Problems, input: ExecutionPolicy): void {
 }
 
 /** Null when every policy is the default: then nothing is stored. */
-export function storedPolicy(input: ExecutionPolicy): StoredPolicy | null {
+export function storedPolicy(
+  input: ExecutionPolicy & { pauseAfterFailures?: number },
+  target?: Target,
+): StoredPolicy | null {
   const stored: StoredPolicy = {}
+  const builtIn = target && builtInOf(target)
+  if (builtIn) stored.target = builtIn
+  if (input.pauseAfterFailures !== undefined) stored.pauseAfterFailures = input.pauseAfterFailures
   if (input.timeoutSec !== undefined && input.timeoutSec !== defaults.timeoutSec) stored.timeoutSec = input.timeoutSec
   if (input.heartbeatTimeoutSec !== undefined) stored.heartbeatTimeoutSec = input.heartbeatTimeoutSec
   if (input.startWithinSec !== undefined) stored.startWithinSec = input.startWithinSec

@@ -2,7 +2,7 @@
 import { CarillonError } from '@carillon/contract'
 import { monotonicMs } from '../lib/clock.ts'
 import type { Database } from '../store/database.ts'
-import { readPoolNames } from '../store/jobs/pools.ts'
+import { readPoolOwners } from '../store/jobs/pools.ts'
 
 export function requirePool(pools: ReadonlySet<string>, pool: string): void {
   if (pools.has(pool)) return
@@ -18,24 +18,25 @@ export function requirePool(pools: ReadonlySet<string>, pool: string): void {
 /** A pool, once there, stays: names known are remembered, and unknown ones asked for again. */
 export class KnownPools {
   readonly #database: Database
-  #names: ReadonlySet<string> = new Set()
+  /** Name and owner; null: the installation's. */
+  #owners: ReadonlyMap<string, string | null> = new Map()
   #readAt = Number.NEGATIVE_INFINITY
 
   constructor(database: Database) {
     this.#database = database
   }
 
-  async require(pool: string): Promise<void> {
-    if (!this.#names.has(pool) || monotonicMs() - this.#readAt > 60_000) {
-      this.#names = await readPools(this.#database)
+  /** A tenant may use the pools of the installation and its own; of the others it does not learn. */
+  async require(tenant: string, pool: string): Promise<void> {
+    if (!this.#owners.has(pool) || monotonicMs() - this.#readAt > 60_000) {
+      this.#owners = await readPoolOwners(this.#database)
       this.#readAt = monotonicMs()
     }
-    requirePool(this.#names, pool)
+    const owner = this.#owners.get(pool)
+    if (owner === null || owner === tenant) return
+    const usable = [...this.#owners].filter(([, owner]) => owner === null || owner === tenant)
+    requirePool(new Set(usable.map(([name]) => name)), pool)
   }
-}
-
-export async function readPools(database: Database): Promise<ReadonlySet<string>> {
-  return new Set(await readPoolNames(database))
 }
 
 /** Levenshtein's distance. */

@@ -11,20 +11,18 @@ import {
 } from '@carillon/sdk'
 import type { EngineSettings } from '../config/engine-config.ts'
 import type { EmbeddedPostgres } from '../embedded/index.ts'
+import { type ExecutionView, viewOf } from '../executions/view.ts'
+import { type JobView, jobViewOf } from '../jobs/view.ts'
 import type { Engine } from '../main.ts'
 import type { Logger } from '../observability/logger.ts'
-import { cancel } from '../store/executions/cancel.ts'
-import { readEndings, readExecution, readExecutionsOfJob } from '../store/executions/read.ts'
-import { replay } from '../store/executions/replay.ts'
-import { withdrawSubmission } from '../store/executions/submit.ts'
+import { readEndings } from '../store/executions/read.ts'
 import { readJob } from '../store/jobs/read.ts'
+import type { SubmissionOptions } from '../submissions/submissions.ts'
 import { completeIn } from './complete-in.ts'
 import { directTransport } from './direct-transport.ts'
-import { Ends } from './ends.ts'
-import { type EnqueueOptions, Enqueuer } from './enqueuer.ts'
+import { enqueueIn } from './enqueue-in.ts'
 import { ExecutionHandle } from './handle.ts'
-import { type JobView, jobViewOf } from './job-view.ts'
-import { type ExecutionView, viewOf } from './view.ts'
+import type { Transaction } from './transaction.ts'
 
 export type ScheduleOptions = ExecutionPolicy &
   Omit<ScheduleInput, 'type' | 'schedule' | 'interval' | 'runAt' | 'delayMs'> & {
@@ -35,6 +33,12 @@ export type ScheduleOptions = ExecutionPolicy &
     managedBy?: string
   } & ({ cron: string; every?: never } | { /** ISO 8601 duration. */ every: string; cron?: never })
 
+export interface EnqueueOptions extends SubmissionOptions {
+  tenant?: string
+  /** The caller's own transaction: the execution exists if and only if it commits. */
+  tx?: Transaction
+}
+
 const waitForeverMs = 2 ** 31 - 1
 
 export class Carillon {
@@ -44,8 +48,6 @@ export class Carillon {
   readonly #postgres: EmbeddedPostgres | null
   readonly #settings: EngineSettings
   readonly #handlers: RegisteredHandler[] = []
-  readonly #ends: Ends
-  readonly #enqueuer: Enqueuer
   #worker: Worker | null = null
   #stopped: Promise<void> | null = null
 
@@ -59,8 +61,6 @@ export class Carillon {
     this.#tenant = parts.tenant ?? defaults.tenant
     this.#postgres = parts.postgres
     this.#settings = parts.settings
-    this.#ends = new Ends({ database: engine.database, signals: engine.signals, logger: parts.logger })
-    this.#enqueuer = new Enqueuer(engine)
   }
 
   /** The URL of the database in use; with `embedded`, of the one that was started. */
@@ -90,7 +90,6 @@ export class Carillon {
   /** Brings the schema up to date, joins the installation and begins to run the handlers. */
   async start(): Promise<void> {
     await this.#engine.start()
-    await this.#ends.start()
     if (this.#handlers.length === 0) return
     this.#worker = new Worker({
       transport: directTransport(this.#engine),
@@ -121,7 +120,12 @@ export class Carillon {
   ): Promise<ExecutionHandle<Result>> {
     const tenant = options.tenant ?? this.#tenant
     const text = await validatePayload(definition, payload)
-    return this.#handle(await this.#enqueuer.enqueue(definition, tenant, text, options), tenant)
+    const target = targetOf(definition)
+    const { tenant: _, tx, ...rest } = options
+    const { submissions } = this.#engine
+    if (tx === undefined) return this.#handle(await submissions.submit(target, tenant, text, rest), tenant)
+    const runAt = await submissions.runAt(target, tenant, rest)
+    return this.#handle(await enqueueIn(tx, { target, tenant, payload: text, runAt, options: rest }), tenant)
   }
 
   /** Submits many executions in one transaction. */
@@ -130,9 +134,9 @@ export class Carillon {
     payloads: readonly NoInfer<Input>[],
     options: Omit<EnqueueOptions, 'tx' | 'runAt' | 'delayMs'> = {},
   ): Promise<ExecutionHandle<Result>[]> {
-    const tenant = options.tenant ?? this.#tenant
+    const { tenant = this.#tenant, ...rest } = options
     const texts = await Promise.all(payloads.map((payload) => validatePayload(definition, payload)))
-    const ids = await this.#enqueuer.enqueueMany(definition, tenant, texts, options)
+    const ids = await this.#engine.submissions.submitAll(targetOf(definition), tenant, texts, rest)
     return ids.map((executionId) => this.#handle(executionId, tenant))
   }
 
@@ -144,7 +148,7 @@ export class Carillon {
   ): Promise<JobView> {
     const { tenant = this.#tenant, cron, every, ...rest } = options
     const text = await validatePayload(definition, payload)
-    const target = { pool: definition.pool, handler: definition.name }
+    const target = targetOf(definition)
     const input: JobInput =
       cron === undefined
         ? { ...rest, type: 'INTERVAL', interval: every, target }
@@ -179,14 +183,14 @@ export class Carillon {
   }
 
   async execution(executionId: string, options: { tenant?: string } = {}): Promise<ExecutionView | null> {
-    const record = await readExecution(this.#engine.database, options.tenant ?? this.#tenant, executionId)
+    const record = await this.#engine.executions.find(options.tenant ?? this.#tenant, executionId)
     return record && viewOf(record)
   }
 
   /** A job's executions, newest first. */
   async executionsOf(jobId: string, options: { tenant?: string; limit?: number } = {}): Promise<ExecutionView[]> {
     const { tenant = this.#tenant, limit = 10 } = options
-    return (await readExecutionsOfJob(this.#engine.database, tenant, jobId, limit)).map(viewOf)
+    return (await this.#engine.executions.ofJob(tenant, jobId, limit)).map(viewOf)
   }
 
   /** Dead letters, newest first. */
@@ -203,42 +207,17 @@ export class Carillon {
     executionId: string,
     options: { tenant?: string; reason?: string } = {},
   ): Promise<'CANCELLED' | 'CANCELLING' | 'ENDED'> {
-    const { database, signals, jobs } = this.#engine
-    const tenant = options.tenant ?? this.#tenant
-    if (!(await readExecution(database, tenant, executionId))) {
-      // Not in the ledger yet: a one-shot to come has the same id. If it fires just now, its execution is there.
-      if (await withdrawSubmission(database, tenant, executionId)) return 'CANCELLED'
-      const removed = await jobs.remove(tenant, executionId, { actor: 'library' }).then(() => true, unlessGone)
-      if (removed) return 'CANCELLED'
-      await this.#require(tenant, executionId)
-    }
-    const why = { reason: options.reason ?? 'CANCELLED', actor: 'library' }
-    const [done] = await cancel(database, [executionId], why)
-    if (done?.verdict !== 'FLAGGED') return done?.verdict === 'CANCELLED' ? 'CANCELLED' : 'ENDED'
-    const { workerId, fence } = done
-    signals.publish({ kind: 'CANCEL', workerId: workerId!, executionId, fence: fence!, reason: 'CANCELLED' })
-    return 'CANCELLING'
+    const { tenant = this.#tenant, reason = 'CANCELLED' } = options
+    return this.#engine.executions.cancel(tenant, executionId, { reason, actor: 'library' })
   }
 
   /** Brings a dead or cancelled execution back, with all its attempts. */
   async replay(executionId: string, options: { tenant?: string } = {}): Promise<void> {
-    await this.#require(options.tenant ?? this.#tenant, executionId)
-    const [done] = await replay(this.#engine.database, [executionId], 'library')
-    if (done?.verdict === 'REPLAYED') {
-      this.#engine.signals.publish({ kind: 'DUE', at: this.#engine.clock.now() })
-      return
-    }
-    if (done?.verdict === 'TOO_OLD') {
-      throw new CarillonError('OCCURRENCE_TOO_OLD', 'the history it belongs to is about to be dropped')
-    }
-    if (done?.verdict === 'OVERLAP')
-      throw new CarillonError('OVERLAP_FORBIDDEN', 'another execution of the job is unfinished')
-    throw new CarillonError('STATE_CONFLICT', { message: 'only DEAD and CANCELLED executions can be replayed' })
+    await this.#engine.executions.replay(options.tenant ?? this.#tenant, executionId, 'library')
   }
 
   async #stop(options: { drainSec?: number }): Promise<void> {
     await this.#worker?.stop(options)
-    await this.#ends.stop()
     await this.#engine.stop()
     await this.#postgres?.stop()
   }
@@ -246,17 +225,11 @@ export class Carillon {
   #handle<Result>(executionId: string, tenant: string): ExecutionHandle<Result> {
     return new ExecutionHandle<Result>(executionId, {
       read: () => this.execution(executionId, { tenant }),
-      wait: (waitMs) => this.#ends.wait(executionId, waitMs ?? waitForeverMs),
+      wait: (waitMs) => this.#engine.ends.wait(executionId, waitMs ?? waitForeverMs),
     })
-  }
-
-  async #require(tenant: string, executionId: string): Promise<void> {
-    if (await readExecution(this.#engine.database, tenant, executionId)) return
-    throw new CarillonError('EXECUTION_NOT_FOUND', { message: `there is no execution ${executionId}` })
   }
 }
 
-function unlessGone(error: unknown): false {
-  if (error instanceof CarillonError && error.code === 'JOB_NOT_FOUND') return false
-  throw error
+function targetOf(definition: { pool: string; name: string }): { pool: string; handler: string } {
+  return { pool: definition.pool, handler: definition.name }
 }

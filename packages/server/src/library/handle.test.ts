@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
+import type { ExecutionView } from '../executions/view.ts'
 import { ExecutionFailed, ExecutionHandle } from './handle.ts'
-import type { ExecutionView } from './view.ts'
 
 function handle(execution: Partial<ExecutionView> | null, ended = true) {
   const read = vi.fn(

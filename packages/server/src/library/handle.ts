@@ -1,4 +1,4 @@
-import type { ExecutionView } from './view.ts'
+import type { ExecutionView } from '../executions/view.ts'
 
 /** An execution did not succeed: how it ended is in `execution`. */
 export class ExecutionFailed extends Error {

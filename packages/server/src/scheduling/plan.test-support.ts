@@ -15,7 +15,7 @@ export function aJob(input: JobInput, jobId: string, now: number): JobRow {
     ...{ dst_gap: defaults.dst.gap, dst_overlap: defaults.dst.overlap, jitter_sec: input.jitterSec ?? 0 },
     ...{ misfire: input.misfire ?? defaults.misfire, misfire_after_sec: defaults.misfireAfterSec },
     ...{ max_catch_up: defaults.maxCatchUp, grace_sec: null, start_within_sec: null, deadline_sec: null },
-    ...{ overlap: defaults.overlap, pool: defaults.pool, lane: 2, handler: input.target.handler, labels: null },
+    ...{ overlap: defaults.overlap, pool: defaults.pool, lane: 2, handler: input.target.handler!, labels: null },
     ...{ key: null, managed_by: null },
   }
 }

@@ -10,6 +10,7 @@ import {
   type Priority,
   priorities,
   type RetryPolicy,
+  type WireJobInput,
 } from '@carillon/contract'
 
 /** Policies as stored: only what differs from the defaults. */
@@ -22,6 +23,9 @@ export interface StoredPolicy {
   delivery?: Delivery
   cancelGraceSec?: number
   unknownHandlerSec?: number
+  pauseAfterFailures?: number
+  /** The settings of a built-in target. */
+  target?: Pick<WireJobInput['target'], 'http' | 'shell'>
 }
 
 /** Policies as used. */

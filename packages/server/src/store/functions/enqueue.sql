@@ -43,7 +43,8 @@ begin
   elsif v_at >= timestamptz '10000-01-01 00:00:00+00' then
     raise exception 'carillon.enqueue: run_at must be before the year 10000' using errcode = '22023',
       hint = 'Use an earlier time.';
-  elsif not exists (select from carillon.pools p where p.pool = enqueue.pool) then
+  elsif not exists (select from carillon.pools p where p.pool = enqueue.pool
+      and (p.tenant is null or p.tenant = enqueue.tenant)) then
     raise exception 'carillon.enqueue: pool % does not exist', coalesce(pool, 'null') using errcode = '22023',
       hint = 'Start a worker that serves it, or use the pool default.';
   elsif jsonb_typeof(labels) <> 'object' or labels @? 'strict $.* ? (@.type() != "string")' then

@@ -1,0 +1,185 @@
+import { Type } from 'typebox'
+import { Execution, Explanation, executionFilterFields, LogLines } from '../schemas/execution.ts'
+import { BulkInput, DryRun, Operation } from '../schemas/operation.ts'
+import { closed, Uuid } from '../schemas/scalars.ts'
+import { CompletionInput } from '../schemas/worker.ts'
+import { idempotencyHeaders } from './jobs.ts'
+import { operation } from './operation.ts'
+import { labelFilter, Page, pageFields } from './pages.ts'
+
+const tag = 'Executions'
+const executionParams = Type.Object({ executionId: Uuid }, closed)
+const filterQuery = { ...pageFields, ...executionFilterFields, label: labelFilter }
+const { state: _, ...deadLetterQuery } = filterQuery
+const bulkAnswers = {
+  200: { description: 'With `dryRun`', schema: DryRun },
+  202: { description: 'Under way', schema: Operation },
+}
+
+export const executionOperations = {
+  listExecutions: operation({
+    method: 'GET',
+    path: '/v1/executions',
+    tag,
+    scope: 'jobs:read',
+    summary: 'List executions, newest first',
+    description:
+      '`from` and `to` are about `scheduledFor`. Without `jobId` or `key` and without `from`: of the last 24 hours.',
+    query: Type.Object(filterQuery, closed),
+    answers: { 200: { description: 'A page', schema: Page(Execution, 'ExecutionPage') } },
+    errors: [],
+  }),
+  getExecution: operation({
+    method: 'GET',
+    path: '/v1/executions/:executionId',
+    tag,
+    scope: 'jobs:read',
+    summary: 'An execution, at once or when it has ended',
+    params: executionParams,
+    query: Type.Object(
+      {
+        waitSec: Type.Optional(
+          Type.Number({
+            minimum: 0,
+            maximum: 60,
+            description: 'Wait so long for its end; then it is shown as it stands.',
+          }),
+        ),
+      },
+      closed,
+    ),
+    answers: { 200: { description: 'The execution', schema: Execution } },
+    errors: ['EXECUTION_NOT_FOUND'],
+  }),
+  cancelExecution: operation({
+    method: 'POST',
+    path: '/v1/executions/:executionId/cancel',
+    tag,
+    scope: 'jobs:write',
+    summary: 'Cancel an execution',
+    description:
+      'One that is to come never fires, a pending one never starts, a running one is told to stop and loses its lease after the grace.',
+    params: executionParams,
+    answers: {
+      200: {
+        description: 'What became of it',
+        schema: Type.Object(
+          {
+            executionId: Uuid,
+            outcome: Type.Unsafe<'CANCELLED' | 'CANCELLING' | 'ENDED'>({
+              type: 'string',
+              enum: ['CANCELLED', 'CANCELLING', 'ENDED'],
+            }),
+          },
+          { ...closed, title: 'CancelAnswer' },
+        ),
+      },
+    },
+    errors: ['EXECUTION_NOT_FOUND', 'STATE_CONFLICT'],
+  }),
+  retryExecution: operation({
+    method: 'POST',
+    path: '/v1/executions/:executionId/retry',
+    tag,
+    scope: 'jobs:write',
+    summary: 'Bring a dead or cancelled execution back, with all its attempts',
+    params: executionParams,
+    answers: { 200: { description: 'As it is now', schema: Execution } },
+    errors: ['EXECUTION_NOT_FOUND', 'STATE_CONFLICT', 'OCCURRENCE_TOO_OLD', 'OVERLAP_FORBIDDEN'],
+  }),
+  completeExecution: operation({
+    method: 'POST',
+    path: '/v1/executions/:executionId/complete',
+    tag,
+    scope: null,
+    summary: 'Report the end of an execution whose HTTP target answered 202',
+    description: 'The token came with the request to the target (`Carillon-Token`) and is bound to that one lease.',
+    params: executionParams,
+    headers: Type.Object({
+      'carillon-token': Type.Optional(Type.String({ maxLength: 500 })),
+    }),
+    body: CompletionInput,
+    answers: {
+      200: {
+        description: 'Taken over',
+        schema: Type.Object({ executionId: Uuid, verdict: Type.String() }, { ...closed, title: 'CompletionAnswer' }),
+      },
+    },
+    errors: ['FENCE_STALE', 'TOKEN_INVALID', 'STATE_CONFLICT', 'RESULT_TOO_LARGE', 'EXECUTION_NOT_FOUND'],
+  }),
+  getExecutionLogs: operation({
+    method: 'GET',
+    path: '/v1/executions/:executionId/logs',
+    tag,
+    scope: 'jobs:read',
+    summary: 'The lines its handler logged',
+    params: executionParams,
+    answers: { 200: { description: 'The lines', schema: LogLines } },
+    errors: ['EXECUTION_NOT_FOUND'],
+  }),
+  explainExecution: operation({
+    method: 'GET',
+    path: '/v1/executions/:executionId/explain',
+    tag,
+    scope: 'jobs:read',
+    summary: 'Why is it not running?',
+    params: executionParams,
+    answers: { 200: { description: 'The reasons, the first one first', schema: Explanation } },
+    errors: ['EXECUTION_NOT_FOUND'],
+  }),
+  cancelExecutions: operation({
+    method: 'POST',
+    path: '/v1/executions/cancel',
+    tag,
+    scope: 'jobs:write',
+    summary: 'Cancel many executions',
+    headers: idempotencyHeaders,
+    body: BulkInput,
+    answers: bulkAnswers,
+    errors: ['IDEMPOTENCY_KEY_REUSED'],
+  }),
+  retryExecutions: operation({
+    method: 'POST',
+    path: '/v1/executions/retry',
+    tag,
+    scope: 'jobs:write',
+    summary: 'Bring many dead or cancelled executions back',
+    headers: idempotencyHeaders,
+    body: BulkInput,
+    answers: bulkAnswers,
+    errors: ['IDEMPOTENCY_KEY_REUSED'],
+  }),
+  listDeadLetters: operation({
+    method: 'GET',
+    path: '/v1/dead-letters',
+    tag: 'Dead letters',
+    scope: 'jobs:read',
+    summary: 'List dead letters, newest first',
+    query: Type.Object(deadLetterQuery, closed),
+    answers: { 200: { description: 'A page', schema: Page(Execution, 'ExecutionPage') } },
+    errors: [],
+  }),
+  replayDeadLetters: operation({
+    method: 'POST',
+    path: '/v1/dead-letters/replay',
+    tag: 'Dead letters',
+    scope: 'jobs:write',
+    summary: 'Bring dead letters back',
+    headers: idempotencyHeaders,
+    body: BulkInput,
+    answers: bulkAnswers,
+    errors: ['IDEMPOTENCY_KEY_REUSED'],
+  }),
+  purgeDeadLetters: operation({
+    method: 'POST',
+    path: '/v1/dead-letters/purge',
+    tag: 'Dead letters',
+    scope: 'jobs:write',
+    summary: 'Strike dead letters off the list',
+    description: 'Their executions stay in the ledger as DEAD until their history ends.',
+    headers: idempotencyHeaders,
+    body: BulkInput,
+    answers: bulkAnswers,
+    errors: ['IDEMPOTENCY_KEY_REUSED'],
+  }),
+}

@@ -1,0 +1,12 @@
+import { executionOperations } from './executions.ts'
+import { jobOperations } from './jobs.ts'
+import { systemOperations } from './system.ts'
+import { workerOperations } from './workers.ts'
+
+/** Every operation, by its id. */
+export const api = { ...jobOperations, ...executionOperations, ...workerOperations, ...systemOperations }
+export type OperationId = keyof typeof api
+
+export * from '../schemas/index.ts'
+export { openApiDocument } from './openapi.ts'
+export type { Answer, ApiOperation, RequestOf } from './operation.ts'

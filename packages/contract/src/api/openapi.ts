@@ -1,0 +1,144 @@
+/** The API as an OpenAPI 3.1 document. Schemas with a title become components, so that each is written once. */
+import type { TSchema } from 'typebox'
+import { type ErrorCode, errorTable } from '../errors.ts'
+import { Problem } from '../schemas/problem.ts'
+import type { Answer, ApiOperation } from './operation.ts'
+
+/** What any operation may answer with; `caller` only where a token is needed. */
+const common: ErrorCode[] = ['VALIDATION', 'RATE_LIMITED', 'UNAVAILABLE', 'INTERNAL']
+const withBody: ErrorCode[] = ['BODY_MALFORMED', 'BODY_TOO_LARGE', 'MEDIA_TYPE_UNKNOWN']
+const withToken: ErrorCode[] = ['UNAUTHENTICATED', 'SCOPE_MISSING']
+
+export interface OpenApiOptions {
+  version: string
+  /** Whether tokens are asked for. */
+  auth: boolean
+}
+
+export function openApiDocument(operations: Record<string, ApiOperation>, options: OpenApiOptions): object {
+  const components = new Components()
+  const paths: Record<string, Record<string, object>> = {}
+  for (const [operationId, declared] of Object.entries(operations)) {
+    const path = declared.path.replace(/:(\w+)/g, '{$1}')
+    paths[path] ??= {}
+    paths[path][declared.method.toLowerCase()] = describe(operationId, declared, components)
+  }
+  const security = options.auth ? { security: [{ token: [] }] } : {}
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Carillon',
+      version: options.version,
+      description: 'A distributed job scheduler. Errors are problem documents (RFC 9457) with a stable `code`.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    ...security,
+    paths,
+    components: {
+      schemas: components.schemas,
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer', description: 'A JWT or an API key (`carillon tokens create`).' },
+      },
+    },
+  }
+}
+
+function describe(operationId: string, declared: ApiOperation, components: Components): object {
+  const { params, query, headers, body, scope } = declared
+  const responses: Record<string, object> = {}
+  for (const [status, answer] of Object.entries(declared.answers)) responses[status] = response(answer, components)
+  for (const [status, codes] of errorsByStatus(declared)) {
+    responses[status] ??= {
+      description: codes.map((code) => `${code}: ${errorTable[code].title}`).join('. '),
+      content: { 'application/problem+json': { schema: components.refer(Problem) } },
+    }
+  }
+  const bodyTypes = ['application/json', ...(declared.bodyTypes ?? [])]
+  const parameters = [
+    ...parametersOf('path', params, components),
+    ...parametersOf('query', query, components),
+    ...parametersOf('header', headers, components),
+  ]
+  return {
+    operationId,
+    tags: [declared.tag],
+    summary: declared.summary,
+    ...(declared.description && { description: declared.description }),
+    ...(scope === null ? { security: [] } : { 'x-scope': scope }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && {
+      requestBody: {
+        required: !('~optional' in body),
+        content: Object.fromEntries(bodyTypes.map((type) => [type, { schema: components.refer(body) }])),
+      },
+    }),
+    responses,
+  }
+}
+
+function errorsByStatus(declared: ApiOperation): [string, ErrorCode[]][] {
+  const codes = new Set<ErrorCode>([
+    ...declared.errors,
+    ...(declared.scope === null ? [] : withToken),
+    ...(declared.body ? withBody : []),
+    ...common,
+  ])
+  return Object.entries(Object.groupBy(codes, (code) => String(errorTable[code].status))) as [string, ErrorCode[]][]
+}
+
+function response(answer: Answer, components: Components): object {
+  const { description, schema, mediaType = 'application/json' } = answer
+  if (!schema && !answer.mediaType) return { description }
+  return { description, content: { [mediaType]: { schema: schema ? components.refer(schema) : { type: 'string' } } } }
+}
+
+function parametersOf(
+  where: 'path' | 'query' | 'header',
+  object: TSchema | undefined,
+  components: Components,
+): object[] {
+  if (!object) return []
+  const { properties, required = [] } = object as unknown as {
+    properties: Record<string, TSchema>
+    required?: string[]
+  }
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: where,
+    required: where === 'path' || required.includes(name),
+    schema: components.refer(schema),
+  }))
+}
+
+class Components {
+  readonly schemas: Record<string, unknown> = {}
+
+  /** The schema, with every titled one in it replaced by a reference. */
+  refer(schema: unknown): unknown {
+    if (Array.isArray(schema)) return schema.map((entry) => this.refer(entry))
+    if (typeof schema !== 'object' || schema === null) return schema
+    const plain = { ...schema } as Record<string, unknown>
+    const title = plain.title
+    if (typeof title !== 'string') return this.#inside(plain)
+    if (!(title in this.schemas)) {
+      this.schemas[title] = {} // it may contain itself
+      this.schemas[title] = this.#inside(plain)
+    }
+    return { $ref: `#/components/schemas/${title}` }
+  }
+
+  #inside(schema: Record<string, unknown>): Record<string, unknown> {
+    return Object.fromEntries(
+      Object.entries(schema)
+        .filter(([key]) => !key.startsWith('~'))
+        .map(([key, value]) => {
+          const verbatim = key === 'examples' || key === 'default' || key === 'enum' || key === 'const'
+          if (verbatim || key === 'discriminator') return [key, value]
+          if (key !== 'properties') return [key, this.refer(value)]
+          const properties = Object.entries(value as Record<string, unknown>)
+          return [key, Object.fromEntries(properties.map(([name, property]) => [name, this.refer(property)]))]
+        }),
+    )
+  }
+}

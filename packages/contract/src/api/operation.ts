@@ -1,0 +1,52 @@
+/**
+ * The API as data. An operation says everything about one request: where it goes, what it takes, what it answers, what it
+ * needs. The node registers its routes from this table, validates by its schemas and prints it as OpenAPI; so none of the
+ * three can say something else than the others.
+ */
+import type { Static, TObject, TSchema } from 'typebox'
+import type { ErrorCode } from '../errors.ts'
+import type { Scope } from '../words.ts'
+
+export interface Answer {
+  description: string
+  schema?: TSchema
+  /** application/json unless given. */
+  mediaType?: string
+}
+
+export interface ApiOperation {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** With parameters as `:name`. */
+  path: string
+  tag: string
+  summary: string
+  description?: string
+  /** What the caller's token must allow; null: open to everybody. */
+  scope: Scope | null
+  params?: TObject
+  query?: TObject
+  /** Request headers it understands, in lower case. */
+  headers?: TObject
+  body?: TSchema
+  /** Media types of the body besides application/json. */
+  bodyTypes?: string[]
+  /** 1 MiB unless given. */
+  bodyLimitBytes?: number
+  answers: Record<number, Answer>
+  /** Errors of its own, besides those every operation may answer with. */
+  errors: ErrorCode[]
+}
+
+type Of<T> = T extends TSchema ? Static<T> : undefined
+
+/** What a handler of the operation is given. */
+export interface RequestOf<O extends ApiOperation> {
+  params: Of<O['params']>
+  query: Of<O['query']>
+  headers: Of<O['headers']>
+  body: Of<O['body']>
+}
+
+export function operation<const O extends ApiOperation>(declared: O): O {
+  return declared
+}

@@ -1,0 +1,112 @@
+import { Type } from 'typebox'
+import { Operation } from '../schemas/operation.ts'
+import { closed, Instant, Json, Name, Nullable, Uuid } from '../schemas/scalars.ts'
+import { operation } from './operation.ts'
+import { Page, pageFields } from './pages.ts'
+
+const tag = 'Installation'
+
+const AuditEntry = Type.Object(
+  {
+    auditId: Type.Integer(),
+    at: Instant,
+    tenant: Nullable(Type.String()),
+    actor: Type.String(),
+    action: Type.String(),
+    subject: Nullable(Type.String()),
+    detail: Json,
+  },
+  { ...closed, title: 'AuditEntry' },
+)
+
+const Health = Type.Object(
+  { status: Type.String(), checks: Type.Record(Type.String(), Type.String()) },
+  { title: 'Health' },
+)
+
+export const systemOperations = {
+  getOperation: operation({
+    method: 'GET',
+    path: '/v1/operations/:operationId',
+    tag,
+    scope: 'jobs:read',
+    summary: 'How far long work has come',
+    params: Type.Object({ operationId: Uuid }, closed),
+    answers: { 200: { description: 'The operation', schema: Operation } },
+    errors: ['OPERATION_NOT_FOUND'],
+  }),
+  cancelOperation: operation({
+    method: 'POST',
+    path: '/v1/operations/:operationId/cancel',
+    tag,
+    scope: 'jobs:write',
+    summary: 'Stop long work where it stands',
+    params: Type.Object({ operationId: Uuid }, closed),
+    answers: { 200: { description: 'The operation', schema: Operation } },
+    errors: ['OPERATION_NOT_FOUND', 'STATE_CONFLICT'],
+  }),
+  listAudit: operation({
+    method: 'GET',
+    path: '/v1/audit',
+    tag,
+    scope: 'admin',
+    summary: 'Who did what, newest first',
+    query: Type.Object(
+      {
+        ...pageFields,
+        action: Type.Optional(Name),
+        subject: Type.Optional(Name),
+        from: Type.Optional(Instant),
+        to: Type.Optional(Instant),
+      },
+      closed,
+    ),
+    answers: { 200: { description: 'A page', schema: Page(AuditEntry, 'AuditPage') } },
+    errors: [],
+  }),
+  healthz: operation({
+    method: 'GET',
+    path: '/healthz',
+    tag,
+    scope: null,
+    summary: 'Is the process alive?',
+    answers: { 200: { description: 'It is', schema: Health } },
+    errors: [],
+  }),
+  readyz: operation({
+    method: 'GET',
+    path: '/readyz',
+    tag,
+    scope: null,
+    summary: 'Can this node serve?',
+    answers: { 200: { description: 'It can', schema: Health }, 503: { description: 'Not now', schema: Health } },
+    errors: [],
+  }),
+  metrics: operation({
+    method: 'GET',
+    path: '/metrics',
+    tag,
+    scope: null,
+    summary: 'Figures for Prometheus',
+    answers: { 200: { description: 'Text', mediaType: 'text/plain' } },
+    errors: [],
+  }),
+  openapi: operation({
+    method: 'GET',
+    path: '/openapi.json',
+    tag,
+    scope: null,
+    summary: 'This API as OpenAPI 3.1',
+    answers: { 200: { description: 'The document', schema: Type.Object({}) } },
+    errors: [],
+  }),
+  docs: operation({
+    method: 'GET',
+    path: '/docs',
+    tag,
+    scope: null,
+    summary: 'This API for people',
+    answers: { 200: { description: 'A page', mediaType: 'text/html' } },
+    errors: [],
+  }),
+}

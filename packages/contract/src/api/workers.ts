@@ -1,0 +1,134 @@
+import { Type } from 'typebox'
+import { Pool, PoolScaling } from '../schemas/pool.ts'
+import { closed, Name, Uuid, Word } from '../schemas/scalars.ts'
+import {
+  LeaseAnswer,
+  LeaseInput,
+  ReportAnswer,
+  ReportInput,
+  Worker,
+  WorkerAnnouncement,
+  WorkerWelcome,
+} from '../schemas/worker.ts'
+import { workerStates } from '../words.ts'
+import { operation } from './operation.ts'
+import { Page, pageFields } from './pages.ts'
+
+const workerParams = Type.Object({ workerId: Uuid }, closed)
+const poolParams = Type.Object({ name: Name }, closed)
+
+export const workerOperations = {
+  registerWorker: operation({
+    method: 'POST',
+    path: '/v1/workers',
+    tag: 'Workers',
+    scope: 'work',
+    summary: 'Announce a worker',
+    description: 'Repeatable: the same `workerId` replaces what was announced before. Pools it names come into being.',
+    body: WorkerAnnouncement,
+    answers: { 201: { description: 'Welcome', schema: WorkerWelcome } },
+    errors: ['POOL_NOT_YOURS', 'WORKER_UNKNOWN'],
+  }),
+  listWorkers: operation({
+    method: 'GET',
+    path: '/v1/workers',
+    tag: 'Workers',
+    scope: 'jobs:read',
+    summary: 'List workers',
+    query: Type.Object({ ...pageFields, pool: Type.Optional(Name), state: Type.Optional(Word(workerStates)) }, closed),
+    answers: { 200: { description: 'A page', schema: Page(Worker, 'WorkerPage') } },
+    errors: [],
+  }),
+  leaseExecutions: operation({
+    method: 'POST',
+    path: '/v1/workers/:workerId/lease',
+    tag: 'Workers',
+    scope: 'work',
+    summary: 'Wait for executions',
+    description:
+      'A long poll: answers as soon as there is something, at the latest after `waitMs`; an empty answer is normal. A newer ' +
+      'request of the same worker for the same pool ends the older one.',
+    params: workerParams,
+    body: LeaseInput,
+    answers: { 200: { description: 'Executions to run and executions to stop', schema: LeaseAnswer } },
+    errors: ['WORKER_UNKNOWN', 'POOL_NOT_YOURS', 'TOO_MANY_WAITING'],
+  }),
+  reportExecutions: operation({
+    method: 'POST',
+    path: '/v1/workers/:workerId/report',
+    bodyLimitBytes: 64 * 1024 * 1024,
+    tag: 'Workers',
+    scope: 'work',
+    summary: 'Report outcomes; also the heartbeat',
+    description:
+      'With `held` (everything the worker holds) it is a heartbeat. A repeated report gets the first answer again.',
+    params: workerParams,
+    body: ReportInput,
+    answers: { 200: { description: 'What became of it', schema: ReportAnswer } },
+    errors: ['WORKER_UNKNOWN', 'RESULT_TOO_LARGE'],
+  }),
+  deregisterWorker: operation({
+    method: 'DELETE',
+    path: '/v1/workers/:workerId',
+    tag: 'Workers',
+    scope: 'work',
+    summary: 'Leave',
+    description: 'What the worker still holds is handed back.',
+    params: workerParams,
+    answers: { 204: { description: 'Gone' } },
+    errors: ['WORKER_UNKNOWN'],
+  }),
+  listPools: operation({
+    method: 'GET',
+    path: '/v1/pools',
+    tag: 'Pools',
+    scope: 'jobs:read',
+    summary: 'List pools',
+    query: Type.Object(pageFields, closed),
+    answers: { 200: { description: 'A page', schema: Page(Pool, 'PoolPage') } },
+    errors: [],
+  }),
+  createPool: operation({
+    method: 'POST',
+    path: '/v1/pools',
+    tag: 'Pools',
+    scope: 'admin',
+    summary: 'Create a pool',
+    body: Type.Object({ name: Name }, { ...closed, title: 'PoolInput' }),
+    answers: {
+      201: { description: 'Created', schema: Pool },
+      200: { description: 'It was there already', schema: Pool },
+    },
+    errors: ['POOL_NOT_YOURS'],
+  }),
+  pausePool: operation({
+    method: 'POST',
+    path: '/v1/pools/:name/pause',
+    tag: 'Pools',
+    scope: 'admin',
+    summary: 'Lease nothing from a pool',
+    params: poolParams,
+    answers: { 200: { description: 'As it is now', schema: Pool } },
+    errors: ['POOL_NOT_FOUND'],
+  }),
+  resumePool: operation({
+    method: 'POST',
+    path: '/v1/pools/:name/resume',
+    tag: 'Pools',
+    scope: 'admin',
+    summary: 'Lease from a pool again',
+    params: poolParams,
+    answers: { 200: { description: 'As it is now', schema: Pool } },
+    errors: ['POOL_NOT_FOUND'],
+  }),
+  scalePool: operation({
+    method: 'GET',
+    path: '/v1/pools/:name/scaling',
+    tag: 'Pools',
+    scope: 'jobs:read',
+    summary: 'What an autoscaler needs to know',
+    params: poolParams,
+    answers: { 200: { description: 'Figures', schema: PoolScaling } },
+    errors: ['POOL_NOT_FOUND'],
+  }),
+}

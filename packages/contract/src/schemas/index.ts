@@ -1,0 +1,7 @@
+export * from './execution.ts'
+export * from './job.ts'
+export * from './operation.ts'
+export * from './pool.ts'
+export * from './problem.ts'
+export * from './scalars.ts'
+export * from './worker.ts'

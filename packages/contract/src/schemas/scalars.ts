@@ -1,0 +1,57 @@
+/** The small shapes that all others are made of. */
+import { type Static, type TSchema, Type } from 'typebox'
+import type { Range } from '../ranges.ts'
+
+/** No control characters, no lone surrogates: what PostgreSQL and terminals can show. */
+const plainText = '^[^\\u0000-\\u001f\\u007f]+$'
+
+export const Uuid = Type.String({ format: 'uuid', description: 'An id; ordered by time.' })
+
+export const Instant = Type.String({
+  format: 'date-time',
+  description: 'An instant: ISO 8601 with an offset.',
+  examples: ['2030-01-31T08:00:00Z'],
+})
+
+export const Name = Type.String({ minLength: 1, maxLength: 200, pattern: plainText })
+
+export const Labels = Type.Record(Type.String({ minLength: 1, maxLength: 63, pattern: plainText }), LabelText(), {
+  maxProperties: 16,
+  additionalProperties: false,
+  description: 'Names and texts to filter by; executions inherit those of their job.',
+  examples: [{ team: 'billing' }],
+})
+
+export const Traceparent = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  pattern: plainText,
+  description: 'W3C trace context of whoever creates the work.',
+})
+
+/** Any JSON value. */
+export const Json = Type.Unknown({ description: 'Any JSON.' })
+
+export function Integer(range: Range, options: object = {}) {
+  return Type.Integer({ minimum: range.min, maximum: range.max, ...options })
+}
+
+export function Amount(range: Range, options: object = {}) {
+  return Type.Number({ minimum: range.min, maximum: range.max, ...options })
+}
+
+/** One of a list of words. */
+export function Word<const T extends readonly string[]>(words: T, options: object = {}) {
+  return Type.Unsafe<T[number]>({ type: 'string', enum: [...words], ...options })
+}
+
+export function Nullable<T extends TSchema>(schema: T) {
+  return Type.Unsafe<Static<T> | null>({ anyOf: [schema, { type: 'null' }] })
+}
+
+/** An object that refuses what it does not know. */
+export const closed = { additionalProperties: false } as const
+
+function LabelText() {
+  return Type.String({ minLength: 1, maxLength: 255, pattern: plainText })
+}

@@ -1,0 +1,182 @@
+/**
+ * From routes to a Fastify application: who asks is settled first, then the request is checked against the contract, then
+ * the route answers. Every error leaves as a problem document. The only file that knows Fastify.
+ */
+import { CarillonError } from '@carillon/contract'
+import type { ApiOperation } from '@carillon/contract/api'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Logger } from '../observability/logger.ts'
+import type { Authenticator } from './auth/authenticator.ts'
+import { problemOf, problemType, requestError } from './problem.ts'
+import type { Caller, Reply, Route } from './route.ts'
+import type { Services } from './services.ts'
+import { type Check, checker } from './validation.ts'
+
+export interface AppOptions {
+  services: Services
+  routes: Readonly<Record<string, Route>>
+  authenticator: Authenticator
+  logger: Logger
+  tls?: { cert: string; key: string }
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller | null
+    rawBody: string
+  }
+}
+
+const mebibyte = 1024 * 1024
+const nobody: Caller = { tenant: '', platform: false, scopes: new Set(), actor: 'nobody' }
+
+export function createApp(options: AppOptions): FastifyInstance {
+  const app = Fastify({
+    bodyLimit: mebibyte,
+    https: options.tls ?? null,
+    // Against clients that send slowly or never: a request must be there after these times, however it trickles in.
+    requestTimeout: 30_000,
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 2_000 },
+    keepAliveTimeout: 75_000,
+    forceCloseConnections: 'idle',
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 600 },
+    exposeHeadRoutes: false,
+    return503OnClosing: true,
+    logger: false,
+  } as object) as unknown as FastifyInstance
+  app.decorateRequest('caller', null)
+  app.decorateRequest('rawBody', '')
+  parseJson(app)
+  app.setSerializerCompiler(() => JSON.stringify)
+  app.setValidatorCompiler(() => () => true)
+  app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply, options.logger))
+  app.setNotFoundHandler((request, reply) => {
+    const allowed = methodsAt(options.routes, request.url)
+    if (allowed.length > 0) void reply.header('allow', allowed.join(', '))
+    return sendProblem(
+      allowed.length > 0 ? wrongMethod(request, allowed) : nothingThere(request),
+      request,
+      reply,
+      options.logger,
+    )
+  })
+  for (const route of Object.values(options.routes)) register(app, route, options)
+  return app
+}
+
+function register(app: FastifyInstance, route: Route, { services, authenticator }: AppOptions): void {
+  const { operation } = route
+  const check = checks(operation)
+  app.route({
+    method: operation.method,
+    url: operation.path,
+    bodyLimit: operation.bodyLimitBytes ?? mebibyte,
+    onRequest: async (request) => {
+      request.caller =
+        operation.scope === null ? nobody : await authenticator.authenticate(request.headers, operation.scope)
+    },
+    handler: async (request, reply) => {
+      check(request)
+      const gone = new AbortController()
+      reply.raw.once('close', () => gone.abort())
+      const answer = await route.answer(
+        {
+          params: request.params as never,
+          query: request.query as never,
+          headers: request.headers as never,
+          body: request.body as never,
+          caller: request.caller!,
+          rawBody: request.rawBody,
+          signal: gone.signal,
+        },
+        services,
+      )
+      return send(reply, answer)
+    },
+  })
+}
+
+function checks({ params, query, headers, body }: ApiOperation): (request: FastifyRequest) => void {
+  const parts: [Check, (request: FastifyRequest) => unknown][] = []
+  if (params) parts.push([checker(params, 'params'), (request) => request.params])
+  parts.push([checker(query ?? noQuery, 'query'), (request) => request.query])
+  if (headers) parts.push([checker(headers, 'headers'), (request) => request.headers])
+  const checkBody = body && checker(body, 'body')
+  const mayBeEmpty = body !== undefined && '~optional' in body
+  return (request) => {
+    for (const [check, part] of parts) check(part(request))
+    if (!checkBody || (mayBeEmpty && request.body === undefined)) return
+    if (request.body === undefined) {
+      throw new CarillonError('VALIDATION', { pointer: '', message: 'a body is required', hint: 'Send JSON' })
+    }
+    checkBody(request.body)
+  }
+}
+
+const noQuery = { type: 'object', additionalProperties: false } as never
+
+function send(reply: FastifyReply, { status, body, text, headers }: Reply): FastifyReply {
+  reply.code(status)
+  if (headers) reply.headers(headers)
+  if (text !== undefined) {
+    if (!reply.hasHeader('content-type')) reply.header('content-type', 'application/json; charset=utf-8')
+    return reply.send(text)
+  }
+  if (body === undefined) return reply.send()
+  return reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body))
+}
+
+function sendProblem(thrown: unknown, request: FastifyRequest, reply: FastifyReply, logger: Logger): FastifyReply {
+  const error = requestError(thrown)
+  if (error.status >= 500) {
+    logger.error(
+      { err: error.cause ?? error, requestId: request.id, method: request.method, url: request.url },
+      'a request failed',
+    )
+  }
+  if (error.status === 503 || error.status === 429) reply.header('retry-after', '1')
+  if (error.status === 401) reply.header('www-authenticate', 'Bearer realm="carillon"')
+  return reply
+    .code(error.status)
+    .header('content-type', problemType)
+    .send(JSON.stringify(problemOf(error, request.id)))
+}
+
+/** Empty is no body; what is not JSON is told where it breaks. Prototypes are never taken from a body: it is only copied. */
+function parseJson(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(
+    ['application/json', 'application/merge-patch+json'],
+    { parseAs: 'string' },
+    (request, text, done) => {
+      if (text === '') return done(null, undefined)
+      if (request.headers['idempotency-key'] !== undefined) request.rawBody = text as string
+      try {
+        done(null, JSON.parse(text as string))
+      } catch (error) {
+        done(new CarillonError('BODY_MALFORMED', { message: (error as Error).message, hint: 'Send JSON' }))
+      }
+    },
+  )
+}
+
+function methodsAt(routes: AppOptions['routes'], url: string): string[] {
+  const path = url.split('?')[0]!.replace(/(?<=.)\/$/, '')
+  return Object.values(routes)
+    .filter(({ operation }) =>
+      new RegExp(`^${operation.path.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+')}$`).test(path),
+    )
+    .map(({ operation }) => operation.method)
+}
+
+function wrongMethod({ method }: FastifyRequest, allowed: string[]): CarillonError {
+  return new CarillonError('METHOD_NOT_ALLOWED', {
+    message: `${method} is not taken here`,
+    hint: `Use ${allowed.join(' or ')}`,
+  })
+}
+
+function nothingThere({ method, url }: FastifyRequest): CarillonError {
+  const where = url.length > 200 ? `${url.slice(0, 200)}…` : url
+  return new CarillonError('ROUTE_NOT_FOUND', { message: `there is no ${method} ${where}`, hint: 'Look at /docs' })
+}

@@ -1,0 +1,64 @@
+/** Errors as problem documents (RFC 9457). */
+import { CarillonError, type ErrorCode, errorTable } from '@carillon/contract'
+import { isPassing } from '../store/trouble.ts'
+
+export interface ProblemDocument {
+  type: string
+  title: string
+  status: number
+  code: ErrorCode
+  detail: string
+  instance?: string
+  errors: readonly { pointer?: string; message: string; hint?: string }[]
+}
+
+export const problemType = 'application/problem+json'
+
+export function problemOf(error: CarillonError, requestId?: string): ProblemDocument {
+  const { code, errors } = error
+  return {
+    type: `urn:carillon:error:${code}`,
+    title: errorTable[code].title,
+    status: error.status,
+    code,
+    detail: error.message,
+    ...(requestId && { instance: `urn:carillon:request:${requestId}` }),
+    errors: errors.map(({ pointer, message, hint }) => ({
+      ...(pointer !== undefined && { pointer }),
+      message,
+      ...(hint !== undefined && { hint }),
+    })),
+  }
+}
+
+/** Whatever was thrown, as an error of the table. What is not one is a defect, unless the database is in passing trouble. */
+export function requestError(thrown: unknown): CarillonError {
+  if (thrown instanceof CarillonError) return thrown
+  const code = (thrown as { code?: unknown })?.code
+  const translate = typeof code === 'string' ? ofFastify[code] : undefined
+  if (translate) return translate()
+  if (isPassing(thrown)) {
+    return new CarillonError(
+      'UNAVAILABLE',
+      { message: 'the database cannot be reached now', hint: 'Try again' },
+      { cause: thrown },
+    )
+  }
+  return new CarillonError(
+    'INTERNAL',
+    { message: 'the node could not answer', hint: 'Look into its log under the id of this request' },
+    { cause: thrown },
+  )
+}
+
+const ofFastify: Record<string, () => CarillonError> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: () =>
+    new CarillonError('BODY_TOO_LARGE', { message: 'the body is too large', hint: 'Send fewer at a time' }),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
+    new CarillonError('MEDIA_TYPE_UNKNOWN', {
+      message: 'the body has a media type that is not known',
+      hint: 'Send Content-Type: application/json',
+    }),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
+    new CarillonError('BODY_MALFORMED', { message: 'the body is not as long as Content-Length says' }),
+}

@@ -1,0 +1,54 @@
+/** What a route is: an operation of the contract and the function that answers it. Fastify is known to app.ts only. */
+import type { Scope } from '@carillon/contract'
+import type { ApiOperation, RequestOf } from '@carillon/contract/api'
+import type { Services } from './services.ts'
+
+/** Who asks. */
+export interface Caller {
+  /** Every query is bound to it. */
+  tenant: string
+  /** A token of the installation itself: it may act for any tenant, and its workers serve the installation's pools. */
+  platform: boolean
+  scopes: ReadonlySet<Scope>
+  /** For the audit and the timeline, such as `key:3f9a` or `user:ada@example.com`. */
+  actor: string
+}
+
+export type RouteRequest<O extends ApiOperation> = RequestOf<O> & {
+  caller: Caller
+  /** The body as it came, for operations that take an Idempotency-Key. */
+  rawBody: string
+  /** Aborted when the client is gone. */
+  signal: AbortSignal
+}
+
+export interface Reply {
+  status: number
+  /** Becomes JSON. */
+  body?: unknown
+  /** Sent as it is, instead of `body`. */
+  text?: string
+  headers?: Record<string, string>
+}
+
+export interface Route<O extends ApiOperation = ApiOperation> {
+  operation: O
+  answer: (request: RouteRequest<O>, services: Services) => Promise<Reply>
+}
+
+export function route<O extends ApiOperation>(
+  operation: O,
+  answer: (request: RouteRequest<O>, services: Services) => Promise<Reply>,
+): Route<O> {
+  return { operation, answer }
+}
+
+export function ok(body: unknown, headers?: Record<string, string>): Reply {
+  return { status: 200, body, headers }
+}
+
+export function created(body: unknown, headers?: Record<string, string>): Reply {
+  return { status: 201, body, headers }
+}
+
+export const noContent: Reply = { status: 204 }

@@ -1,0 +1,73 @@
+/**
+ * Where a target is run. Built-in targets (HTTP, shell) are ordinary handlers of a worker inside a node, in pools of their
+ * own; what they need to know travels with the policy, which only a worker's node reads.
+ */
+import { CarillonError, defaults, limits, type WireJobInput } from '@carillon/contract'
+import type { Problems } from './validate.ts'
+
+export type Target = WireJobInput['target']
+/** The settings of a built-in target, as stored. */
+export type BuiltInTarget = Pick<Target, 'http' | 'shell'>
+
+/** Names beginning so are Carillon's own. */
+export const reservedPrefix = 'carillon.'
+export const httpPlace = { pool: 'carillon.http', handler: 'carillon.http' } as const
+export const shellPlace = { pool: 'carillon.shell', handler: 'carillon.shell' } as const
+
+export interface Place {
+  pool: string
+  handler: string
+}
+
+/** What the operator allows. The default is nothing but workers' handlers. */
+export interface TargetRules {
+  /** Throws TARGET_NOT_ALLOWED for what may not be. */
+  check(target: BuiltInTarget): void
+}
+
+export const workersOnly: TargetRules = {
+  check({ shell }) {
+    throw new CarillonError('TARGET_NOT_ALLOWED', {
+      pointer: shell ? '/target/shell' : '/target/http',
+      message: `this node runs no ${shell ? 'shell' : 'HTTP'} targets`,
+      hint: 'Use a handler of a worker, or ask the operator to turn them on',
+    })
+  },
+}
+
+export function checkTarget(problems: Problems, target: Target | undefined): void {
+  if (!problems.object('/target', target)) {
+    if (target === undefined) problems.add('/target', 'is required', 'Say which handler runs it')
+    return
+  }
+  const kinds = (['handler', 'http', 'shell'] as const).filter((kind) => target[kind] !== undefined)
+  if (kinds.length > 1)
+    problems.add('/target', `has ${kinds.join(' and ')}`, 'Give exactly one of handler, http and shell')
+  else if (kinds.length === 0) problems.add('/target/handler', 'must be a text that is not empty')
+  if (target.handler !== undefined) checkName(problems, '/target/handler', target.handler)
+  if (target.pool !== undefined) checkName(problems, '/target/pool', target.pool)
+  if (target.pool !== undefined && kinds[0] !== 'handler')
+    problems.add('/target/pool', 'goes with a handler', 'Leave it out: built-in targets have pools of their own')
+}
+
+function checkName(problems: Problems, pointer: string, name: string): void {
+  problems.text(pointer, name, limits.nameLength)
+  if (typeof name === 'string' && name.startsWith(reservedPrefix))
+    problems.add(pointer, `begins with ${reservedPrefix}`, 'Such names are Carillon’s own; choose another')
+}
+
+export function placeOf(target: Target): Place {
+  if (target.http) return httpPlace
+  if (target.shell) return shellPlace
+  return { pool: target.pool ?? defaults.pool, handler: target.handler! }
+}
+
+export function builtInOf(target: Target): BuiltInTarget | null {
+  if (target.http) return { http: target.http }
+  return target.shell ? { shell: target.shell } : null
+}
+
+/** The target as it was asked for. */
+export function targetOf(place: Place, builtIn: BuiltInTarget | undefined): Target {
+  return builtIn ?? { pool: place.pool, handler: place.handler }
+}

@@ -1,0 +1,33 @@
+/** Enqueues in a transaction of the caller's own: one row there, fired after its commit. */
+import { defaults } from '@carillon/contract'
+import { storedPolicy } from '../jobs/policy.ts'
+import type { SubmissionOptions, SubmissionTarget } from '../submissions/submissions.ts'
+import { runIn, type Transaction } from './transaction.ts'
+
+export async function enqueueIn(
+  tx: Transaction,
+  submission: { target: SubmissionTarget; tenant: string; payload: string; runAt: number; options: SubmissionOptions },
+): Promise<string> {
+  const { target, tenant, payload, runAt, options } = submission
+  const rows = await runIn(tx)<{ id: string }>(enqueueSql, [
+    target.handler,
+    payload,
+    target.pool,
+    tenant,
+    options.priority ?? defaults.priority,
+    new Date(runAt),
+    json(storedPolicy(options)),
+    json(options.labels),
+    options.traceparent ?? null,
+    options.name ?? null,
+  ])
+  return rows[0]!.id
+}
+
+const enqueueSql = `
+  select carillon.enqueue($1::text, $2::json, $3::text, $4::text, $5::text, $6::timestamptz, $7::jsonb, $8::jsonb, $9::text,
+    $10::text) id`
+
+function json(value: object | null | undefined): string | null {
+  return value === null || value === undefined ? null : JSON.stringify(value)
+}

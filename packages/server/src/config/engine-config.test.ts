@@ -64,7 +64,10 @@ describe('relations between settings', () => {
     [{ leaseMs: 1_000, renewEveryMs: 500, statementTimeoutMs: 999 }, null],
     [{ leaseMs: 1_000, renewEveryMs: 501, statementTimeoutMs: 999 }, '/renewEveryMs'],
     [{ leaseMs: 1_000, renewEveryMs: 500, statementTimeoutMs: 1_000 }, '/statementTimeoutMs'],
-    [{ workerLostMs: 10_000, heartbeatEveryMs: 5_000 }, null],
+    [{ workerLostMs: 10_000, heartbeatEveryMs: 5_000, workerSuspectMs: 5_001 }, null],
+    [{ workerLostMs: 10_000, heartbeatEveryMs: 5_000, workerSuspectMs: 5_000 }, '/workerSuspectMs'],
+    [{ workerLostMs: 10_000, heartbeatEveryMs: 5_000, workerSuspectMs: 10_000 }, '/workerSuspectMs'],
+    [{ workerLostMs: 11_000, heartbeatEveryMs: 5_000 }, null],
     [{ workerLostMs: 9_999, heartbeatEveryMs: 5_000 }, '/heartbeatEveryMs'],
   ])('%j: %s', (settings, pointer) => {
     if (pointer === null) engineConfig({ databaseUrl, ...settings })

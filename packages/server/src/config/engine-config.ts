@@ -22,6 +22,12 @@ export interface EngineConfig {
   readonly windowMs: number
   readonly heartbeatEveryMs: number
   readonly workerLostMs: number
+  /** Silent for so long, a worker gets no new leases. Half of workerLostMs unless given. */
+  readonly workerSuspectMs: number
+  /** Long polls of workers that may be open at this node at once. */
+  readonly maxWaiting: number
+  /** How long a long poll may wait; behind a proxy that gives up sooner, less than it. */
+  readonly maxPollMs: number
   readonly sweepEveryMs: number
 }
 
@@ -43,6 +49,9 @@ const numbers: Record<
   windowMs: { value: 5_000, min: 100, max: 600_000 },
   heartbeatEveryMs: { value: 5_000, min: 50, max: 60_000 },
   workerLostMs: { value: 30_000, min: 200, max: 3_600_000 },
+  workerSuspectMs: { value: 15_000, min: 100, max: 3_600_000 },
+  maxWaiting: { value: 20_000, min: 1, max: 1_000_000 },
+  maxPollMs: { value: 60_000, min: 10, max: 600_000 },
   sweepEveryMs: { value: 1_000, min: 20, max: 60_000 },
 }
 
@@ -64,8 +73,10 @@ export function engineConfig(settings: EngineSettings): EngineConfig {
     nodeName: settings.nodeName ?? `${hostname()}-${process.pid}`,
     databaseUrl: settings.databaseUrl,
   }
+  const half = settings.workerLostMs === undefined ? undefined : Math.floor(settings.workerLostMs / 2)
+  const wanted: EngineSettings = { ...settings, workerSuspectMs: settings.workerSuspectMs ?? half }
   for (const [key, { value, min, max }] of Object.entries(numbers)) {
-    const given = settings[key as keyof typeof numbers] ?? value
+    const given = wanted[key as keyof typeof numbers] ?? value
     if (!Number.isInteger(given) || given < min || given > max) {
       throw invalid(key, `${given} is not a whole number from ${min} to ${max}`)
     }
@@ -90,6 +101,13 @@ export function engineConfig(settings: EngineSettings): EngineConfig {
       'heartbeatEveryMs',
       'must be at most half of workerLostMs',
       'One late heartbeat must not lose a worker',
+    )
+  }
+  if (result.heartbeatEveryMs >= result.workerSuspectMs || result.workerSuspectMs >= result.workerLostMs) {
+    throw invalid(
+      'workerSuspectMs',
+      'must lie between heartbeatEveryMs and workerLostMs',
+      'A worker is suspected after a missed heartbeat, and before it is taken for lost',
     )
   }
   return Object.freeze(result)

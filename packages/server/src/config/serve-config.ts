@@ -1,6 +1,9 @@
 /** What a served node is told: where to listen, which database, who may come in. Checked once, then frozen. */
 import { CarillonError } from '@carillon/contract'
+import { type AuthConfig, type AuthSettings, authConfig } from './auth-config.ts'
 import type { EngineSettings } from './engine-config.ts'
+import { isLoopback } from './loopback.ts'
+import { type TargetConfig, type TargetSettings, targetConfig } from './target-config.ts'
 
 export interface ServeSettings {
   host?: string
@@ -9,24 +12,58 @@ export interface ServeSettings {
   dataDir?: string
   databaseUrl?: string
   engine?: Omit<EngineSettings, 'databaseUrl'>
-  /** Allow plain text and no tokens off loopback. */
+  /** Who may come in. Left out: on loopback everybody, elsewhere whoever has an API key. */
+  auth?: 'off' | AuthSettings
+  /** PEM files; the certificate's may hold the whole chain. */
+  tls?: TlsSettings
+  /** What built-in targets (HTTP, shell) may do on this node. */
+  targets?: TargetSettings
+  /** How long a request may take to arrive; against clients that send slowly or never. */
+  requestTimeoutMs?: number
+  logLevel?: string
+  /** Allow plain text and `auth: 'off'` off loopback. */
   insecure?: boolean
 }
 
-export interface ServeConfig extends ServeSettings {
+export interface TlsSettings {
+  certFile: string
+  keyFile: string
+}
+
+export interface ServeConfig extends Omit<ServeSettings, 'auth' | 'targets'> {
   readonly host: string
   readonly port: number
+  readonly auth: 'off' | AuthConfig
+  readonly targets: TargetConfig
+  readonly insecure: boolean
+  readonly requestTimeoutMs: number
 }
 
 export const defaultPort = 7171
 
+const known: Record<keyof ServeSettings, true> = {
+  host: true,
+  port: true,
+  dataDir: true,
+  databaseUrl: true,
+  engine: true,
+  auth: true,
+  tls: true,
+  targets: true,
+  requestTimeoutMs: true,
+  logLevel: true,
+  insecure: true,
+}
+
 export function serveConfig(settings: ServeSettings): ServeConfig {
-  const { host = '127.0.0.1', port = defaultPort } = settings
+  for (const key of Object.keys(settings)) {
+    if (!(key in known)) throw invalid(key, 'is not a setting', `Known are ${Object.keys(known).join(', ')}`)
+  }
+  const { host = '127.0.0.1', port = defaultPort, insecure = false, requestTimeoutMs = 30_000, tls } = settings
+  // Node takes an empty host for all of them.
+  if (typeof host !== 'string' || host === '') throw invalid('host', 'must be a name or an address')
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw new CarillonError('CONFIG_INVALID', {
-      pointer: '/port',
-      message: `port ${port} is not a whole number from 0 to 65535`,
-    })
+    throw invalid('port', `${port} is not a whole number from 0 to 65535`)
   }
   if ((settings.dataDir === undefined) === (settings.databaseUrl === undefined)) {
     throw new CarillonError('CONFIG_INVALID', {
@@ -35,5 +72,47 @@ export function serveConfig(settings: ServeSettings): ServeConfig {
       hint: 'Give --database-url postgres://… or --data ./data',
     })
   }
-  return Object.freeze({ ...settings, host, port })
+  if (!Number.isInteger(requestTimeoutMs) || requestTimeoutMs < 100 || requestTimeoutMs > 600_000) {
+    throw invalid('requestTimeoutMs', `${requestTimeoutMs} is not a whole number from 100 to 600000`)
+  }
+  if (typeof insecure !== 'boolean') throw invalid('insecure', 'must be true or false')
+  if (tls !== undefined) checkTls(tls)
+  const within = isLoopback(host)
+  if (!within && tls === undefined && !insecure) {
+    throw invalid(
+      'tls',
+      `is needed on ${host}: tokens and payloads would travel in plain text`,
+      'Give a certificate and its key, listen on 127.0.0.1, or say --insecure',
+    )
+  }
+  const auth = settings.auth ?? (within ? 'off' : {})
+  if (auth === 'off' && !within && !insecure) {
+    throw invalid(
+      'auth',
+      `cannot be off on ${host}`,
+      'Leave it out for API keys, listen on 127.0.0.1, or say --insecure',
+    )
+  }
+  return Object.freeze({
+    ...settings,
+    host,
+    port,
+    insecure,
+    requestTimeoutMs,
+    auth: auth === 'off' ? auth : authConfig(auth, insecure),
+    targets: targetConfig(settings.targets),
+  })
+}
+
+function checkTls(tls: TlsSettings): void {
+  const { certFile, keyFile, ...others } = tls
+  const other = Object.keys(others)[0]
+  if (other !== undefined) throw invalid(`tls/${other}`, 'is not a setting', 'Known are certFile, keyFile')
+  for (const [key, file] of Object.entries({ certFile, keyFile })) {
+    if (typeof file !== 'string' || file === '') throw invalid(`tls/${key}`, 'must be the path of a PEM file')
+  }
+}
+
+function invalid(key: string, message: string, hint?: string): CarillonError {
+  return new CarillonError('CONFIG_INVALID', { pointer: `/${key}`, message: `${key} ${message}`, hint })
 }

@@ -1,0 +1,111 @@
+/** An installation with something in it that belongs to tenant A, and a request for every operation of the API. */
+import { type Scope, scopes } from '@carillon/contract'
+import { type ApiOperation, api } from '@carillon/contract/api'
+import { type Asked, type HttpNode, httpNode } from '../../support/http-node.ts'
+import { jwtSecret, token } from './auth-door.ts'
+
+/** The operations as a table that does not know how each differs. */
+export const operations: [string, ApiOperation][] = Object.entries(api)
+
+/** What nobody but A may ever see. */
+export const secrets = {
+  name: 'name-of-a-9c41',
+  payload: 'payload-of-a-9c41',
+  handler: 'handler-of-a-9c41',
+  pool: 'pool-of-a-9c41',
+  worker: 'worker-of-a-9c41',
+  tenant: 'tenant-a-9c41',
+}
+
+export interface Stage {
+  node: HttpNode
+  /** Ids of A's things, by the name of the parameter that takes them. */
+  ids: Record<string, string>
+  /** What A's worker holds. */
+  held: { executionId: string; fence: number }
+  asA: Record<string, string>
+  asB: Record<string, string>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+export async function stage(): Promise<Stage> {
+  // Nobody reports for A's worker: it must not be lost while the test runs.
+  const node = await httpNode({ auth: { jwtSecret }, engine: { workerLostMs: 3_000_000 } })
+  const asA = await bearer({ tenant: secrets.tenant })
+  const asB = await bearer({ tenant: 'tenant-b' })
+  const must = async (what: string, body?: unknown) => {
+    const answer = await node.ask(what, body, asA)
+    if (answer.status >= 300) throw new Error(`${what}: ${JSON.stringify(answer.body)}`)
+    return answer.body
+  }
+  const target = { pool: secrets.pool, handler: secrets.handler }
+  const base = { name: secrets.name, target, payload: { text: secrets.payload } }
+  const pools = [{ pool: secrets.pool, handlers: [secrets.handler], slots: 1 }]
+  const { workerId } = await must('POST /v1/workers', { name: secrets.worker, pools })
+  await must('POST /v1/jobs', { ...base, type: 'ONE_SHOT' })
+  const { executions } = await must(`POST /v1/workers/${workerId}/lease`, { pool: secrets.pool, slots: 1 })
+  const { jobId } = await must('POST /v1/jobs', { ...base, type: 'CRON', schedule: '0 3 1 1 *' })
+  const { jobId: executionId } = await must('POST /v1/jobs', { ...base, type: 'ONE_SHOT' })
+  const { operationId } = await must('POST /v1/executions/cancel', { filter: { handler: 'of-nobody' } })
+  return {
+    node,
+    ids: { jobId, executionId, operationId, workerId, name: secrets.pool },
+    held: { executionId: executions[0].executionId, fence: executions[0].fence },
+    asA,
+    asB,
+    [Symbol.asyncDispose]: () => node[Symbol.asyncDispose](),
+  }
+}
+
+/** Everything is allowed unless told otherwise. */
+export async function bearer({ tenant, but, exp }: { tenant: string; but?: Scope; exp?: number }) {
+  const claims = {
+    tenant,
+    scopes: scopes.filter((scope) => scope !== but),
+    scope: '',
+    ...(exp !== undefined && { exp }),
+  }
+  return { authorization: `Bearer ${await token(claims)}` }
+}
+
+/** Sends an operation with A's ids in its path and a body that it takes. */
+export function send(
+  { node, ids }: Stage,
+  [operationId, { method, path, body }]: [string, ApiOperation],
+  headers: Record<string, string>,
+): Promise<Asked> {
+  const address = path.replace(/:(\w+)/g, (_, name: string) => {
+    const id = ids[name]
+    if (id === undefined) throw new Error(`${operationId} has a parameter ${name}: put one of A’s on the stage`)
+    return id
+  })
+  return node.ask(`${method} ${address}`, body && bodyFor(operationId), headers)
+}
+
+const definition = { type: 'CRON', schedule: '0 4 1 1 *', target: { pool: 'default', handler: 'of-b' } }
+/** Everything, were it not for the tenant. */
+const filter = { from: '2020-01-01T00:00:00Z' }
+
+const bodies: Record<string, unknown> = {
+  createJob: definition,
+  createJobs: { jobs: [definition] },
+  replaceJob: definition,
+  patchJob: { priority: 'LOW' },
+  triggerJob: {},
+  backfillJob: { from: '2020-01-01T00:00:00Z', to: '2030-01-01T00:00:00Z' },
+  previewSchedule: { type: 'CRON', schedule: '0 4 1 1 *' },
+  completeExecution: { outcome: 'SUCCEEDED' },
+  cancelExecutions: { filter },
+  retryExecutions: { filter },
+  replayDeadLetters: { filter },
+  purgeDeadLetters: { filter },
+  registerWorker: { name: 'of-b', pools: [{ pool: 'pool-of-b', handlers: ['of-b'], slots: 1 }] },
+  leaseExecutions: { pool: secrets.pool, slots: 1, waitMs: 0 },
+  reportExecutions: { held: [] },
+  createPool: { name: 'another-pool-of-b' },
+}
+
+function bodyFor(operationId: string): unknown {
+  if (operationId in bodies) return bodies[operationId]
+  throw new Error(`${operationId} takes a body: write one down in test/integration/http/every-route-stage.ts`)
+}

@@ -16,6 +16,7 @@ export const errorTable = {
   RESULT_TOO_LARGE: { status: 413, title: 'The result is larger than 256 KiB' },
   JOB_NOT_FOUND: { status: 404, title: 'There is no such job' },
   EXECUTION_NOT_FOUND: { status: 404, title: 'There is no such execution' },
+  EXECUTION_TO_COME: { status: 404, title: 'The execution is still to come' },
   VERSION_MISMATCH: { status: 412, title: 'The job was changed meanwhile' },
   STATE_CONFLICT: { status: 409, title: 'The current state does not allow this' },
   OCCURRENCE_TOO_OLD: { status: 409, title: 'The occurrence is older than the history that is kept' },
@@ -25,6 +26,7 @@ export const errorTable = {
   UNAUTHENTICATED: { status: 401, title: 'A valid token is needed' },
   TOKEN_INVALID: { status: 401, title: 'The token does not belong to this execution' },
   SCOPE_MISSING: { status: 403, title: 'The token does not allow this' },
+  TENANT_NOT_YOURS: { status: 403, title: 'The token belongs to another tenant' },
   POOL_NOT_YOURS: { status: 403, title: 'The pool belongs to somebody else' },
   ROUTE_NOT_FOUND: { status: 404, title: 'There is nothing at this address' },
   POOL_NOT_FOUND: { status: 404, title: 'There is no such pool' },
@@ -56,21 +58,33 @@ export interface ErrorDetail {
   hint?: string
 }
 
+export interface CarillonErrorOptions {
+  cause?: unknown
+  /** Of an answer whose code is not in this version's table. */
+  status?: number
+  /** How long to wait before the same is asked for again, if the answer said so. */
+  retryAfterMs?: number
+}
+
 /** A request error: the caller asked for something that cannot be done, and this says what to do instead. */
 export class CarillonError extends Error {
   override readonly name = 'CarillonError'
   readonly code: ErrorCode
   readonly errors: readonly ErrorDetail[]
+  declare readonly retryAfterMs?: number
+  readonly #status: number | undefined
 
-  constructor(code: ErrorCode, detail: string | ErrorDetail | ErrorDetail[], options?: { cause?: unknown }) {
+  constructor(code: ErrorCode, detail: string | ErrorDetail | ErrorDetail[], options: CarillonErrorOptions = {}) {
     const errors = typeof detail === 'string' ? [{ message: detail }] : Array.isArray(detail) ? detail : [detail]
     const text = errors.map((e) => (e.hint ? `${e.message} (${e.hint})` : e.message)).join('; ')
-    super(text || errorTable[code].title, options)
+    super(text || (errorTable[code]?.title ?? code), 'cause' in options ? { cause: options.cause } : undefined)
     this.code = code
     this.errors = errors
+    this.#status = options.status
+    if (options.retryAfterMs !== undefined) this.retryAfterMs = options.retryAfterMs
   }
 
   get status(): number {
-    return errorTable[this.code].status
+    return this.#status ?? errorTable[this.code]?.status ?? 500
   }
 }

@@ -58,8 +58,8 @@ describe('how an execution ends', () => {
       attempt: 1,
       origin: 'SUBMIT',
       labels: { team: 'x' },
-      log: 'a line\n',
     })
+    expect(await test.carillon.logs(execution.executionId)).toEqual(['a line'])
     expect(execution.jobId).toBe(execution.executionId)
     expect(execution.fence).toBeGreaterThan(0)
     expect(execution.finishedAt!.getTime()).toBeGreaterThanOrEqual(execution.startedAt!.getTime())

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../../packages/server/src/domain/identity.ts'
 import { publishVirtualTimes } from '../../../packages/server/src/store/executions/reserve-tags.ts'
 import { changeJob } from '../../../packages/server/src/store/jobs/change.ts'
-import { createJobs } from '../../../packages/server/src/store/jobs/create.ts'
+import { createWork } from '../../../packages/server/src/store/jobs/create.ts'
 import type { JobRecord } from '../../../packages/server/src/store/rows.ts'
 import { openStore, type TestStore } from '../../support/store.ts'
 import { raceTimeoutMs, rounds, shuffled } from './rounds.ts'
@@ -87,6 +87,17 @@ describe('a change of a job', { timeout: raceTimeoutMs }, () => {
     })
   })
 
+  it('computed from a paused job does not bring it back when it was deleted meanwhile', async () => {
+    const job = await store.job()
+    const set = async (seen: JobRecord, state: JobRecord['state'], due: number | null) =>
+      changeJob(store.database, seen, { definition: null, state, nominal: seen.nominal, due, live: null, skipped: [] })
+    await set((await store.readJob(job))!, 'PAUSED', null)
+    const seen = (await store.readJob(job))!
+    expect(await set(seen, 'DELETED', null)).toBe(true)
+    expect(await set(seen, 'ACTIVE', seen.nominal)).toBe(false)
+    expect(await store.readJob(job)).toBeNull()
+  })
+
   it('made by two batches with the same keys in opposite order meets no deadlock', async () => {
     const template = (await store.readJob(await store.job()))!
     await rounds(
@@ -94,16 +105,17 @@ describe('a change of a job', { timeout: raceTimeoutMs }, () => {
       async (n) => {
         const keys = Array.from({ length: 20 }, (_, i) => `${n}-${i}`)
         const batch = (order: string[]) =>
-          createJobs(
-            store.database,
-            order.map((key) => ({
+          createWork(store.database, {
+            actor: 'test',
+            jobs: order.map((key) => ({
               definition: { ...template.definition, job_id: newId(Date.now()), key },
               nominal: template.nominal!,
               due: template.due!,
+              createdAt: Date.now(),
             })),
-          )
-        const [one, other] = await Promise.all([batch(keys), batch(keys.toReversed())])
-        expect(one.size + other.size).toBe(20)
+          })
+        const both = await Promise.all([batch(keys), batch(keys.toReversed())])
+        expect(both.toSorted()).toEqual([false, true])
       },
       quick,
     )

@@ -1,5 +1,5 @@
 /**
- * The lock order of 0001_engine.sql: whatever an operation waits for comes after everything it holds. Each operation is
+ * The lock order of 0001_engine.sql and 0002_front_door.sql: whatever an operation waits for comes after everything it holds. Each operation is
  * given ids in the order that is worst for it; then functions are spoilt on purpose, and the watch must see it.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -8,14 +8,17 @@ import type { Database } from '../../../packages/server/src/store/database.ts'
 import { replay } from '../../../packages/server/src/store/executions/replay.ts'
 import { report } from '../../../packages/server/src/store/executions/report.ts'
 import { fireReturns } from '../../../packages/server/src/store/executions/returning.ts'
+import { submitOnce } from '../../../packages/server/src/store/executions/submit.ts'
 import { storeProgress } from '../../../packages/server/src/store/executions/worker-news.ts'
+import { claimAnswer } from '../../../packages/server/src/store/idempotency/answers.ts'
 import { changeJob } from '../../../packages/server/src/store/jobs/change.ts'
+import { createWork } from '../../../packages/server/src/store/jobs/create.ts'
 import { triggerJob } from '../../../packages/server/src/store/jobs/trigger.ts'
 import { fire } from '../../../packages/server/src/store/schedules/fire.ts'
 import { claimShards, renewLease, resign } from '../../../packages/server/src/store/shards/claim.ts'
 import { expireDue, releaseStranded } from '../../../packages/server/src/store/workers/sweep.ts'
 import { againstOrder, LockWatch } from '../../support/lock-watch.ts'
-import { endOf, openStore, type TestStore } from '../../support/store.ts'
+import { endOf, openStore, type TestStore, tenant } from '../../support/store.ts'
 import { raceTimeoutMs } from './rounds.ts'
 
 type Operation = (database: Database) => Promise<unknown>
@@ -41,7 +44,10 @@ describe('the lock order', { timeout: raceTimeoutMs }, () => {
       expect(againstOrder(waits), name).toEqual([])
       if (waits.length > 0) waited.push(name)
     }
-    const waiters = ['report', 'cancel', 'fire', 'fire retries', 'replay', 'trigger', 'edit', 'expire', 'resign']
+    const waiters = [
+      ...['report', 'cancel', 'fire', 'fire retries', 'replay', 'trigger', 'edit', 'expire', 'resign'],
+      ...['submit once', 'replace'],
+    ]
     expect(waited, 'operations whose order was seen').toEqual(expect.arrayContaining(waiters))
     expect(waited, 'operations that may never wait').not.toContain('lease')
   })
@@ -54,6 +60,13 @@ describe('the lock order', { timeout: raceTimeoutMs }, () => {
       'order by e.execution_id desc for update of e',
     ],
     ['report', 'report', 'order by u.execution_id', 'order by u.execution_id desc'],
+    ['submit once', 'claim_answers', 'order by w.tenant', 'order by w.number, w.tenant'],
+    [
+      'replace',
+      'take_stand',
+      'perform from carillon.dedupes d',
+      'perform from carillon.executions e where e.execution_id = p_seen for update; perform from carillon.dedupes d',
+    ],
     [
       'cancel',
       'end_pending',
@@ -130,12 +143,18 @@ async function stage(store: TestStore): Promise<Map<string, Operation>> {
   const led = [...store.led].reverse()
   const allowed = records[3]!
   const change = { definition: { ...allowed.definition, overlap: 'FORBID' as const }, state: 'ACTIVE' as const }
-  const trigger = { executionId: newId(Date.now()), at: Date.now(), tag: 1_000_000, payload: null, traceparent: null }
+  const trigger = {
+    ...{ executionId: newId(Date.now()), at: Date.now(), tag: 1_000_000, payload: null, traceparent: null },
+    ...{ version: 1, actor: 'test', entry: null },
+  }
   const items = returning
     .toSorted()
     .toReversed()
     .map((executionId) => ({ executionId, tag: store.tag() }))
+  const asked = await askedBefore(store, ready[0]!)
   return new Map<string, Operation>([
+    ['submit once', (db) => submitOnce(db, asked.submissions, [1, 2], asked.entries.toReversed())],
+    ['replace', (db) => createWork(db, { jobs: [], actor: 'test', entry: asked.entries[1]!, stand: asked.stand })],
     ['report', (db) => report(db, ends)],
     [
       'report of failures',
@@ -174,4 +193,19 @@ async function stage(store: TestStore): Promise<Map<string, Operation>> {
     ['claim', (db) => claimShards(db, nodeId)],
     ['resign', (db) => resign(db, store.leaderId)],
   ])
+}
+
+/** Two requests that were answered so long ago that their keys are free, and one that stands under a dedupe key. */
+async function askedBefore(store: TestStore, standing: string) {
+  const entries = ['a', 'b'].map((key) => ({ tenant, route: 'POST /v1/jobs', key, hash: '00', answer: '{}' }))
+  for (const entry of entries) await claimAnswer(store.database, entry)
+  await store.database.query(null, `update carillon.idempotency set at = at - interval '25 hours'`)
+  const stand = { tenant, key: 'k', seen: null, withdraw: false, id: standing, firstAt: 1, windowUntil: null }
+  await createWork(store.database, { jobs: [], actor: 'test', stand })
+  const submission = {
+    ...{ tenant, name: null, pool: 'default', lane: 2, handler: 'h', runAt: Date.now(), payload: null, policy: null },
+    ...{ labels: null, traceparent: null },
+  }
+  const submissions = entries.map(() => ({ ...submission, executionId: newId(Date.now()) }))
+  return { entries, submissions, stand: { ...stand, seen: standing, withdraw: true, id: newId(Date.now()) } }
 }

@@ -86,11 +86,13 @@ describe('jobs that limit overlap', { timeout: raceTimeoutMs }, () => {
     const verdicts: string[] = []
     let held: Lease[] = []
     let rescued = 0
+    let started = 0
     await rounds(
       store,
       async (n) => {
         const outcome = await round(jobs, held, n, overlap !== 'FORBID' && n % 5 === 0)
         held = outcome.leased
+        started += held.length
         verdicts.push(...outcome.verdicts)
         if (await releaseStranded(store.database)) rescued++
       },
@@ -99,7 +101,8 @@ describe('jobs that limit overlap', { timeout: raceTimeoutMs }, () => {
     expect(rescued, 'times the sweeper had to release what waited for nothing').toBe(0)
     await drain(held)
     const counts = tally(verdicts)
-    expect(counts.READY).toBeGreaterThan(0)
+    // Whether a trigger ever finds the job free is chance; that executions ran all the while is not.
+    expect(started).toBeGreaterThan(0)
     if (overlap === 'FORBID') expect(counts.WAIT).toBeUndefined()
     else expect(counts.WAIT).toBeGreaterThan(0)
   })

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Execution, Explanation, executionFilterFields, LogLines } from '../schemas/execution.ts'
 import { BulkInput, DryRun, Operation } from '../schemas/operation.ts'
-import { closed, Uuid } from '../schemas/scalars.ts'
+import { closed, Uuid, Word } from '../schemas/scalars.ts'
 import { CompletionInput } from '../schemas/worker.ts'
 import { idempotencyHeaders } from './jobs.ts'
 import { operation } from './operation.ts'
@@ -20,11 +20,13 @@ export const executionOperations = {
   listExecutions: operation({
     method: 'GET',
     path: '/v1/executions',
+    heavy: true,
     tag,
     scope: 'jobs:read',
     summary: 'List executions, newest first',
     description:
-      '`from` and `to` are about `scheduledFor`. Without `jobId` or `key` and without `from`: of the last 24 hours.',
+      '`from` and `to` are about `scheduledFor`. Without `jobId` or `key` and without `from`: of the last 24 hours. With ' +
+      '`state=DEAD` the same as the dead letters: what was purged is found by id and in lists without `state`.',
     query: Type.Object(filterQuery, closed),
     answers: { 200: { description: 'A page', schema: Page(Execution, 'ExecutionPage') } },
     errors: [],
@@ -35,6 +37,8 @@ export const executionOperations = {
     tag,
     scope: 'jobs:read',
     summary: 'An execution, at once or when it has ended',
+    description:
+      'One that is still to come (a one-shot before its time) is EXECUTION_TO_COME; with `waitSec` that is waited for too.',
     params: executionParams,
     query: Type.Object(
       {
@@ -49,7 +53,7 @@ export const executionOperations = {
       closed,
     ),
     answers: { 200: { description: 'The execution', schema: Execution } },
-    errors: ['EXECUTION_NOT_FOUND'],
+    errors: ['EXECUTION_NOT_FOUND', 'EXECUTION_TO_COME'],
   }),
   cancelExecution: operation({
     method: 'POST',
@@ -90,10 +94,13 @@ export const executionOperations = {
   completeExecution: operation({
     method: 'POST',
     path: '/v1/executions/:executionId/complete',
+    bodyLimitBytes: 512 * 1024,
     tag,
     scope: null,
     summary: 'Report the end of an execution whose HTTP target answered 202',
-    description: 'The token came with the request to the target (`Carillon-Token`) and is bound to that one lease.',
+    description:
+      'The token came with the request to the target (`Carillon-Token`) and is bound to that one lease. A FAILED follows ' +
+      'the retry policy. Repeated, it gets the same answer.',
     params: executionParams,
     headers: Type.Object({
       'carillon-token': Type.Optional(Type.String({ maxLength: 500 })),
@@ -102,10 +109,13 @@ export const executionOperations = {
     answers: {
       200: {
         description: 'Taken over',
-        schema: Type.Object({ executionId: Uuid, verdict: Type.String() }, { ...closed, title: 'CompletionAnswer' }),
+        schema: Type.Object(
+          { executionId: Uuid, verdict: Word(['ACCEPTED']) },
+          { ...closed, title: 'CompletionAnswer' },
+        ),
       },
     },
-    errors: ['FENCE_STALE', 'TOKEN_INVALID', 'STATE_CONFLICT', 'RESULT_TOO_LARGE', 'EXECUTION_NOT_FOUND'],
+    errors: ['FENCE_STALE', 'TOKEN_INVALID', 'RESULT_TOO_LARGE', 'RESULT_INVALID'],
   }),
   getExecutionLogs: operation({
     method: 'GET',
@@ -123,6 +133,7 @@ export const executionOperations = {
     tag,
     scope: 'jobs:read',
     summary: 'Why is it not running?',
+    description: 'Also by the id of a one-shot that is still to come.',
     params: executionParams,
     answers: { 200: { description: 'The reasons, the first one first', schema: Explanation } },
     errors: ['EXECUTION_NOT_FOUND'],
@@ -130,9 +141,11 @@ export const executionOperations = {
   cancelExecutions: operation({
     method: 'POST',
     path: '/v1/executions/cancel',
+    heavy: true,
     tag,
     scope: 'jobs:write',
     summary: 'Cancel many executions',
+    description: 'Everything unfinished that matches, what runs included unless `state` says otherwise; newest first.',
     headers: idempotencyHeaders,
     body: BulkInput,
     answers: bulkAnswers,
@@ -141,9 +154,11 @@ export const executionOperations = {
   retryExecutions: operation({
     method: 'POST',
     path: '/v1/executions/retry',
+    heavy: true,
     tag,
     scope: 'jobs:write',
     summary: 'Bring many dead or cancelled executions back',
+    description: 'Oldest first. `state` may choose between DEAD and CANCELLED.',
     headers: idempotencyHeaders,
     body: BulkInput,
     answers: bulkAnswers,
@@ -152,9 +167,11 @@ export const executionOperations = {
   listDeadLetters: operation({
     method: 'GET',
     path: '/v1/dead-letters',
+    heavy: true,
     tag: 'Dead letters',
     scope: 'jobs:read',
     summary: 'List dead letters, newest first',
+    description: 'Of the whole history unless `from` is given.',
     query: Type.Object(deadLetterQuery, closed),
     answers: { 200: { description: 'A page', schema: Page(Execution, 'ExecutionPage') } },
     errors: [],
@@ -162,9 +179,11 @@ export const executionOperations = {
   replayDeadLetters: operation({
     method: 'POST',
     path: '/v1/dead-letters/replay',
+    heavy: true,
     tag: 'Dead letters',
     scope: 'jobs:write',
     summary: 'Bring dead letters back',
+    description: 'Oldest first; an empty filter means all of them.',
     headers: idempotencyHeaders,
     body: BulkInput,
     answers: bulkAnswers,
@@ -173,10 +192,12 @@ export const executionOperations = {
   purgeDeadLetters: operation({
     method: 'POST',
     path: '/v1/dead-letters/purge',
+    heavy: true,
     tag: 'Dead letters',
     scope: 'jobs:write',
     summary: 'Strike dead letters off the list',
-    description: 'Their executions stay in the ledger as DEAD until their history ends.',
+    description:
+      'Their executions stay in the ledger as DEAD until their history ends, and can still be brought back one by one.',
     headers: idempotencyHeaders,
     body: BulkInput,
     answers: bulkAnswers,

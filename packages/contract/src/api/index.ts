@@ -9,4 +9,4 @@ export type OperationId = keyof typeof api
 
 export * from '../schemas/index.ts'
 export { openApiDocument } from './openapi.ts'
-export type { Answer, ApiOperation, RequestOf } from './operation.ts'
+export type { Answer, AnswerOf, ApiOperation, RequestOf } from './operation.ts'

@@ -10,6 +10,17 @@ import { labelFilter, Page, pageFields } from './pages.ts'
 const tag = 'Jobs'
 const jobParams = Type.Object({ jobId: Uuid }, closed)
 
+/** What can be wrong with a definition. */
+const ofDefinitions = [
+  'SCHEDULE_INVALID',
+  'SCHEDULE_NEVER_FIRES',
+  'TIMEZONE_UNKNOWN',
+  'TIME_OUT_OF_RANGE',
+  'POOL_UNKNOWN',
+  'TARGET_NOT_ALLOWED',
+  'PAYLOAD_TOO_LARGE',
+] as const
+
 export const idempotencyHeaders = Type.Object({
   'idempotency-key': Type.Optional(
     Type.String({
@@ -21,9 +32,20 @@ export const idempotencyHeaders = Type.Object({
   ),
 })
 
+const submissionHeaders = Type.Object({
+  ...idempotencyHeaders.properties,
+  traceparent: Type.Optional(
+    Type.String({ description: 'W3C trace context of the caller, for what has none in its body.' }),
+  ),
+})
+
 export const ifMatchHeaders = Type.Object({
   'if-match': Type.Optional(
-    Type.String({ maxLength: 50, description: 'The ETag of the job as it was read; another version gets 412.' }),
+    Type.String({
+      maxLength: 50,
+      pattern: '^(\\*|(W/)?"[0-9]+"|[0-9]+)$',
+      description: 'The ETag of the job as it was read; another version gets 412.',
+    }),
   ),
 })
 
@@ -56,41 +78,42 @@ export const jobOperations = {
     summary: 'Create a job, or submit work',
     description:
       'With a `key` that exists: the same definition changes nothing (200), another one updates the job (200). A ONE_SHOT ' +
-      'without `runAt` runs now: its job id is its execution id.',
-    headers: idempotencyHeaders,
+      'without `runAt` runs now: its job id is its execution id, and nothing more is to come (`nextFireAt` is null). With ' +
+      '`dedupe` the answer names the execution that stands: NEW, REPLACED and DEBOUNCED are this one (201), KEPT is the one ' +
+      'that was there (200).',
+    headers: submissionHeaders,
     body: JobInput,
     answers: {
       201: { description: 'Created', schema: CreatedJob },
       200: { description: 'It was there already', schema: CreatedJob },
     },
-    errors: [
-      'SCHEDULE_INVALID',
-      'SCHEDULE_NEVER_FIRES',
-      'TIMEZONE_UNKNOWN',
-      'TIME_OUT_OF_RANGE',
-      'POOL_UNKNOWN',
-      'TARGET_NOT_ALLOWED',
-      'PAYLOAD_TOO_LARGE',
-      'IDEMPOTENCY_KEY_REUSED',
-      'STATE_CONFLICT',
-    ],
+    errors: [...ofDefinitions, 'IDEMPOTENCY_KEY_REUSED', 'STATE_CONFLICT'],
   }),
   createJobs: operation({
     method: 'POST',
     path: '/v1/jobs/batch',
-    bodyLimitBytes: 64 * 1024 * 1024,
+    heavy: true,
+    bodyLimitBytes: 16 * 1024 * 1024,
     tag,
     scope: 'jobs:write',
     summary: 'Create up to 10,000 jobs or submissions',
     description:
-      'All or none, unless `partial`: then each that is wrong is answered with its problem. No `key` or `dedupe` here.',
-    headers: idempotencyHeaders,
+      'All or none, unless `partial`: then each that is wrong is answered with its problem, even if nothing is left to ' +
+      'create. No `key` or `dedupe` here.',
+    headers: submissionHeaders,
     body: Type.Object(
       {
         jobs: Type.Array(JobInput, { minItems: 1, maxItems: 10_000 }),
         partial: Type.Optional(Type.Boolean({ default: false })),
       },
       { ...closed, title: 'BatchInput' },
+    ),
+    roughBody: Type.Object(
+      {
+        jobs: Type.Array(Type.Unknown(), { minItems: 1, maxItems: 10_000 }),
+        partial: Type.Optional(Type.Boolean()),
+      },
+      closed,
     ),
     answers: {
       201: {
@@ -102,21 +125,12 @@ export const jobOperations = {
         schema: Type.Object({ items: Type.Array(BatchItem) }, closed),
       },
     },
-    errors: [
-      'SCHEDULE_INVALID',
-      'SCHEDULE_NEVER_FIRES',
-      'TIMEZONE_UNKNOWN',
-      'TIME_OUT_OF_RANGE',
-      'POOL_UNKNOWN',
-      'TARGET_NOT_ALLOWED',
-      'PAYLOAD_TOO_LARGE',
-      'IDEMPOTENCY_KEY_REUSED',
-      'STATE_CONFLICT',
-    ],
+    errors: [...ofDefinitions, 'IDEMPOTENCY_KEY_REUSED', 'STATE_CONFLICT'],
   }),
   listJobs: operation({
     method: 'GET',
     path: '/v1/jobs',
+    heavy: true,
     tag,
     scope: 'jobs:read',
     summary: 'List jobs, newest first',
@@ -134,7 +148,7 @@ export const jobOperations = {
         from: Type.Optional(Instant),
         to: Type.Optional(Instant),
       },
-      { ...closed, description: '`from` and `to` are about `nextFireAt`.' },
+      { ...closed, description: '`from` and `to` are about `nextFireAt`; `to` is exclusive.' },
     ),
     answers: { 200: { description: 'A page', schema: Page(Job, 'JobPage') } },
     errors: [],
@@ -167,18 +181,7 @@ export const jobOperations = {
     headers: ifMatchHeaders,
     body: JobInput,
     answers: { 200: { description: 'As it is now', schema: Job } },
-    errors: [
-      'JOB_NOT_FOUND',
-      'VERSION_MISMATCH',
-      'SCHEDULE_INVALID',
-      'SCHEDULE_NEVER_FIRES',
-      'TIMEZONE_UNKNOWN',
-      'TIME_OUT_OF_RANGE',
-      'POOL_UNKNOWN',
-      'TARGET_NOT_ALLOWED',
-      'PAYLOAD_TOO_LARGE',
-      'STATE_CONFLICT',
-    ],
+    errors: ['JOB_NOT_FOUND', 'VERSION_MISMATCH', ...ofDefinitions, 'STATE_CONFLICT'],
   }),
   patchJob: operation({
     method: 'PATCH',
@@ -192,18 +195,7 @@ export const jobOperations = {
     body: JobPatch,
     bodyTypes: ['application/merge-patch+json'],
     answers: { 200: { description: 'As it is now', schema: Job } },
-    errors: [
-      'JOB_NOT_FOUND',
-      'VERSION_MISMATCH',
-      'SCHEDULE_INVALID',
-      'SCHEDULE_NEVER_FIRES',
-      'TIMEZONE_UNKNOWN',
-      'TIME_OUT_OF_RANGE',
-      'POOL_UNKNOWN',
-      'TARGET_NOT_ALLOWED',
-      'PAYLOAD_TOO_LARGE',
-      'STATE_CONFLICT',
-    ],
+    errors: ['JOB_NOT_FOUND', 'VERSION_MISMATCH', ...ofDefinitions, 'STATE_CONFLICT'],
   }),
   deleteJob: operation({
     method: 'DELETE',
@@ -224,7 +216,7 @@ export const jobOperations = {
     tag,
     scope: 'jobs:write',
     summary: 'Pause a job',
-    description: 'Occurrences that pass meanwhile are recorded as SKIPPED (PAUSED).',
+    description: 'Occurrences that pass meanwhile are recorded as SKIPPED (PAUSED). The version stays.',
     params: jobParams,
     headers: ifMatchHeaders,
     answers: { 200: { description: 'As it is now', schema: Job } },
@@ -247,8 +239,10 @@ export const jobOperations = {
     tag,
     scope: 'jobs:write',
     summary: 'Run a job now, apart from its schedule',
+    description:
+      'A paused job too. Where the overlap policy forbids it, the run is recorded as SKIPPED (OVERLAP) and the answer is 409.',
     params: jobParams,
-    headers: idempotencyHeaders,
+    headers: submissionHeaders,
     body: Type.Optional(
       Type.Object(
         { payload: Type.Optional(Json), traceparent: Type.Optional(Traceparent) },
@@ -264,6 +258,7 @@ export const jobOperations = {
   backfillJob: operation({
     method: 'POST',
     path: '/v1/jobs/:jobId/backfill',
+    heavy: true,
     tag,
     scope: 'jobs:write',
     summary: 'Run the occurrences of a time that has passed',
@@ -280,6 +275,7 @@ export const jobOperations = {
   listJobExecutions: operation({
     method: 'GET',
     path: '/v1/jobs/:jobId/executions',
+    heavy: true,
     tag,
     scope: 'jobs:read',
     summary: 'Executions of a job, newest first',
@@ -331,7 +327,7 @@ export const jobOperations = {
       { ...closed, title: 'PreviewInput' },
     ),
     answers: { 200: { description: 'The times', schema: fires() } },
-    errors: ['SCHEDULE_INVALID', 'TIMEZONE_UNKNOWN', 'TIME_OUT_OF_RANGE'],
+    errors: ['SCHEDULE_INVALID', 'SCHEDULE_NEVER_FIRES', 'TIMEZONE_UNKNOWN', 'TIME_OUT_OF_RANGE'],
   }),
 }
 
@@ -345,7 +341,13 @@ function fires() {
             scheduledFor: Instant,
             dueAt: Instant,
             local: Type.String({ description: 'With the offset of that day.' }),
-            dst: Nullable(Type.String({ description: 'SHIFTED, FIRST or SECOND: the clock is changed around it.' })),
+            dst: Nullable(
+              Word(['SHIFTED', 'FIRST', 'SECOND'], {
+                description:
+                  'SHIFTED: its wall-clock time does not exist that day, and it was moved. FIRST, SECOND: its wall-clock ' +
+                  'time exists twice that day.',
+              }),
+            ),
           },
           closed,
         ),

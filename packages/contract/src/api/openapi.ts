@@ -7,7 +7,7 @@ import type { Answer, ApiOperation } from './operation.ts'
 /** What any operation may answer with; `caller` only where a token is needed. */
 const common: ErrorCode[] = ['VALIDATION', 'RATE_LIMITED', 'UNAVAILABLE', 'INTERNAL']
 const withBody: ErrorCode[] = ['BODY_MALFORMED', 'BODY_TOO_LARGE', 'MEDIA_TYPE_UNKNOWN']
-const withToken: ErrorCode[] = ['UNAUTHENTICATED', 'SCOPE_MISSING']
+const withToken: ErrorCode[] = ['UNAUTHENTICATED', 'SCOPE_MISSING', 'TENANT_NOT_YOURS']
 
 export interface OpenApiOptions {
   version: string

@@ -28,10 +28,14 @@ export interface ApiOperation {
   /** Request headers it understands, in lower case. */
   headers?: TObject
   body?: TSchema
+  /** What is checked of the body before the route, which checks the rest itself. */
+  roughBody?: TSchema
   /** Media types of the body besides application/json. */
   bodyTypes?: string[]
   /** 1 MiB unless given. */
   bodyLimitBytes?: number
+  /** It may ask much of the database: of these a node answers only a few at once. */
+  heavy?: boolean
   answers: Record<number, Answer>
   /** Errors of its own, besides those every operation may answer with. */
   errors: ErrorCode[]
@@ -46,6 +50,15 @@ export interface RequestOf<O extends ApiOperation> {
   headers: Of<O['headers']>
   body: Of<O['body']>
 }
+
+type SchemaAt<A, Status extends number> = Status extends keyof A
+  ? A[Status] extends { schema: infer S extends TSchema }
+    ? S
+    : never
+  : never
+
+/** What a success of the operation looks like. */
+export type AnswerOf<O extends ApiOperation> = Static<SchemaAt<O['answers'], 200 | 201 | 202>>
 
 export function operation<const O extends ApiOperation>(declared: O): O {
   return declared

@@ -4,12 +4,12 @@ import { closed } from '../schemas/scalars.ts'
 export const pageFields = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, default: 100 })),
   cursor: Type.Optional(
-    Type.String({ maxLength: 500, description: '`nextCursor` of the page before.', pattern: '^[A-Za-z0-9_-]*$' }),
+    Type.String({ maxLength: 1_200, description: '`nextCursor` of the page before.', pattern: '^[A-Za-z0-9_-]*$' }),
   ),
 }
 
 /** A page may be shorter than asked for, even empty, though more follows: what matters is `nextCursor`. */
-export function Page(items: TSchema, title: string) {
+export function Page<T extends TSchema>(items: T, title: string) {
   return Type.Object(
     { items: Type.Array(items), nextCursor: Type.Union([Type.String(), Type.Null()]) },
     { ...closed, title },
@@ -17,9 +17,12 @@ export function Page(items: TSchema, title: string) {
 }
 
 export const labelFilter = Type.Optional(
-  Type.Array(Type.String({ minLength: 3, maxLength: 320, pattern: '^[^:]+:.+$' }), {
-    maxItems: 16,
-    description: '`name:text`; several must all match.',
-    examples: [['team:billing']],
-  }),
+  Type.Array(
+    Type.String({ minLength: 3, maxLength: 320, pattern: '^[^:\\u0000-\\u001f\\u007f]+:[^\\u0000-\\u001f\\u007f]+$' }),
+    {
+      maxItems: 16,
+      description: '`name:text`; several must all match.',
+      examples: [['team:billing']],
+    },
+  ),
 )

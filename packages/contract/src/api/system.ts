@@ -48,6 +48,7 @@ export const systemOperations = {
   listAudit: operation({
     method: 'GET',
     path: '/v1/audit',
+    heavy: true,
     tag,
     scope: 'admin',
     summary: 'Who did what, newest first',
@@ -107,6 +108,15 @@ export const systemOperations = {
     scope: null,
     summary: 'This API for people',
     answers: { 200: { description: 'A page', mediaType: 'text/html' } },
+    errors: [],
+  }),
+  docsScript: operation({
+    method: 'GET',
+    path: '/docs/page.js',
+    tag,
+    scope: null,
+    summary: 'What that page runs',
+    answers: { 200: { description: 'JavaScript', mediaType: 'text/javascript' } },
     errors: [],
   }),
 }

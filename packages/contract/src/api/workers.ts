@@ -21,6 +21,7 @@ export const workerOperations = {
   registerWorker: operation({
     method: 'POST',
     path: '/v1/workers',
+    bodyLimitBytes: 128 * 1024,
     tag: 'Workers',
     scope: 'work',
     summary: 'Announce a worker',
@@ -32,6 +33,7 @@ export const workerOperations = {
   listWorkers: operation({
     method: 'GET',
     path: '/v1/workers',
+    heavy: true,
     tag: 'Workers',
     scope: 'jobs:read',
     summary: 'List workers',
@@ -51,21 +53,22 @@ export const workerOperations = {
     params: workerParams,
     body: LeaseInput,
     answers: { 200: { description: 'Executions to run and executions to stop', schema: LeaseAnswer } },
-    errors: ['WORKER_UNKNOWN', 'POOL_NOT_YOURS', 'TOO_MANY_WAITING'],
+    errors: ['WORKER_UNKNOWN', 'TOO_MANY_WAITING'],
   }),
   reportExecutions: operation({
     method: 'POST',
     path: '/v1/workers/:workerId/report',
-    bodyLimitBytes: 64 * 1024 * 1024,
+    bodyLimitBytes: 16 * 1024 * 1024,
     tag: 'Workers',
     scope: 'work',
     summary: 'Report outcomes; also the heartbeat',
     description:
-      'With `held` (everything the worker holds) it is a heartbeat. A repeated report gets the first answer again.',
+      'With `held` (everything the worker holds) it is a heartbeat. One that says nothing at all is a sign of life: what is ' +
+      'held is not compared. A repeated report gets the first answer again.',
     params: workerParams,
     body: ReportInput,
     answers: { 200: { description: 'What became of it', schema: ReportAnswer } },
-    errors: ['WORKER_UNKNOWN', 'RESULT_TOO_LARGE'],
+    errors: ['WORKER_UNKNOWN'],
   }),
   deregisterWorker: operation({
     method: 'DELETE',
@@ -81,6 +84,7 @@ export const workerOperations = {
   listPools: operation({
     method: 'GET',
     path: '/v1/pools',
+    heavy: true,
     tag: 'Pools',
     scope: 'jobs:read',
     summary: 'List pools',
@@ -109,7 +113,7 @@ export const workerOperations = {
     summary: 'Lease nothing from a pool',
     params: poolParams,
     answers: { 200: { description: 'As it is now', schema: Pool } },
-    errors: ['POOL_NOT_FOUND'],
+    errors: ['POOL_NOT_FOUND', 'POOL_NOT_YOURS'],
   }),
   resumePool: operation({
     method: 'POST',
@@ -119,7 +123,7 @@ export const workerOperations = {
     summary: 'Lease from a pool again',
     params: poolParams,
     answers: { 200: { description: 'As it is now', schema: Pool } },
-    errors: ['POOL_NOT_FOUND'],
+    errors: ['POOL_NOT_FOUND', 'POOL_NOT_YOURS'],
   }),
   scalePool: operation({
     method: 'GET',

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { executionStates, origins, priorities } from '../words.ts'
-import { closed, Instant, Json, Name, Nullable, Uuid, Word } from './scalars.ts'
+import { closed, Instant, Json, Labels, Name, Nullable, plainText, Uuid, Word } from './scalars.ts'
 
 export const ExecutionError = Type.Object(
   { name: Type.String(), message: Type.String(), stack: Type.Optional(Type.String()) },
@@ -65,15 +65,17 @@ export const Execution = Type.Object(
 )
 export type Execution = Static<typeof Execution>
 
+const nameRules = { minLength: 1, maxLength: 200, ...plainText }
+
 /** Which executions: every field that is given must match. Without an id or a key, a time range keeps it quick. */
 export const executionFilterFields = {
   state: Type.Optional(Word(executionStates)),
   jobId: Type.Optional(Uuid),
-  key: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'The key of their job.' })),
+  key: Type.Optional(Type.String({ ...nameRules, description: 'The key of their job, if that is still there.' })),
   handler: Type.Optional(Name),
   pool: Type.Optional(Name),
   origin: Type.Optional(Word(origins)),
-  error: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'The name of the last error.' })),
+  error: Type.Optional(Type.String({ ...nameRules, description: 'The name of the last error.' })),
   from: Type.Optional(Instant),
   to: Type.Optional(Instant),
 }
@@ -81,9 +83,13 @@ export const executionFilterFields = {
 export const ExecutionFilter = Type.Object(
   {
     ...executionFilterFields,
-    labels: Type.Optional(Type.Record(Type.String(), Type.String(), { maxProperties: 16 })),
+    labels: Type.Optional(Labels),
   },
-  { ...closed, title: 'ExecutionFilter', description: '`from` and `to` are about `scheduledFor`; `to` is exclusive.' },
+  {
+    ...closed,
+    title: 'ExecutionFilter',
+    description: '`from` and `to` are about `scheduledFor`; `to` is exclusive. Without them: the whole history.',
+  },
 )
 export type ExecutionFilter = Static<typeof ExecutionFilter>
 

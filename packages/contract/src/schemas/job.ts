@@ -16,6 +16,7 @@ import {
   overlapPolicies,
   priorities,
 } from '../words.ts'
+import { MergePatch } from './merge-patch.ts'
 import { Amount, closed, Instant, Integer, Json, Labels, Name, Nullable, Traceparent, Uuid, Word } from './scalars.ts'
 
 export const RetryPolicy = Type.Object(
@@ -205,15 +206,11 @@ export const JobInput = Type.Object(
 )
 export type WireJobInput = Static<typeof JobInput>
 
-/** A merge patch (RFC 7396) of a job: what is left out stays, null removes. */
-export const JobPatch = Type.Object(
-  Object.fromEntries(
-    Object.entries(JobInput.properties)
-      .filter(([field]) => field !== 'dedupe')
-      .map(([field, schema]) => [field, Type.Optional(Nullable(schema))]),
-  ),
-  { ...closed, title: 'JobPatch' },
-)
+const { dedupe: _, ...patchable } = JobInput.properties
+export const JobPatch = MergePatch<JobPatch>(Type.Object(patchable, closed), 'JobPatch')
+/** Null goes back to the default. */
+export type JobPatch = { [F in Exclude<keyof WireJobInput, 'dedupe'>]?: Patched<WireJobInput[F]> }
+type Patched<T> = T extends object ? { [F in keyof T]?: Patched<T[F]> } | null : T | null
 
 export const Job = Type.Object(
   {
@@ -224,7 +221,7 @@ export const Job = Type.Object(
     managedBy: Nullable(Type.String()),
     labels: Type.Record(Type.String(), Type.String()),
     state: Word(jobStates),
-    version: Type.Integer({ description: 'Grows with every change; also the ETag.' }),
+    version: Type.Integer({ description: 'Grows with every change of the definition; also the ETag.' }),
     type: Word(jobTypes),
     schedule: Nullable(Type.String()),
     interval: Nullable(Type.String()),
@@ -258,9 +255,13 @@ export const Job = Type.Object(
     nextFireLocal: Nullable(
       Type.String({ description: 'The same on the clock of the job’s zone.', examples: ['2030-01-31T03:00:00'] }),
     ),
-    lastExecutionId: Nullable(Uuid),
+    lastExecutionId: Nullable(
+      Type.String({ format: 'uuid', description: 'The execution with the latest nominal time, SKIPPED ones too.' }),
+    ),
     lastState: Nullable(Type.String()),
-    lastRunAt: Nullable(Instant),
+    lastRunAt: Nullable(
+      Type.String({ format: 'date-time', description: 'When that one started; null if it has not.' }),
+    ),
     createdAt: Instant,
     updatedAt: Instant,
   },

@@ -2,20 +2,22 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import type { Range } from '../ranges.ts'
 
-/** No control characters, no lone surrogates: what PostgreSQL and terminals can show. */
-const plainText = '^[^\\u0000-\\u001f\\u007f]+$'
+/** No control characters; well-formed, so no lone surrogates, which no portable pattern can say: what can be stored and shown. */
+export const plainText = { pattern: '^[^\\u0000-\\u001f\\u007f]+$', format: 'well-formed' } as const
 
 export const Uuid = Type.String({ format: 'uuid', description: 'An id; ordered by time.' })
 
 export const Instant = Type.String({
   format: 'date-time',
-  description: 'An instant: ISO 8601 with an offset.',
+  pattern: '^(19[7-9][0-9]|[2-9][0-9]{3})-',
+  description: 'An instant of the years 1970 to 9999: ISO 8601 with an offset.',
   examples: ['2030-01-31T08:00:00Z'],
 })
 
-export const Name = Type.String({ minLength: 1, maxLength: 200, pattern: plainText })
+export const Name = Type.String({ minLength: 1, maxLength: 200, ...plainText })
 
-export const Labels = Type.Record(Type.String({ minLength: 1, maxLength: 63, pattern: plainText }), LabelText(), {
+export const Labels = Type.Record(Type.String({ pattern: plainText.pattern }), LabelText(), {
+  propertyNames: { minLength: 1, maxLength: 63, format: plainText.format },
   maxProperties: 16,
   additionalProperties: false,
   description: 'Names and texts to filter by; executions inherit those of their job.',
@@ -25,7 +27,7 @@ export const Labels = Type.Record(Type.String({ minLength: 1, maxLength: 63, pat
 export const Traceparent = Type.String({
   minLength: 1,
   maxLength: 100,
-  pattern: plainText,
+  ...plainText,
   description: 'W3C trace context of whoever creates the work.',
 })
 
@@ -53,5 +55,5 @@ export function Nullable<T extends TSchema>(schema: T) {
 export const closed = { additionalProperties: false } as const
 
 function LabelText() {
-  return Type.String({ minLength: 1, maxLength: 255, pattern: plainText })
+  return Type.String({ minLength: 1, maxLength: 255, ...plainText })
 }

@@ -98,18 +98,20 @@ export const LeaseAnswer = Type.Object(
 
 const ReportedError = Type.Object(
   {
-    name: Type.String({ maxLength: 1_000 }),
-    message: Type.String({ maxLength: 20_000 }),
-    stack: Type.Optional(Type.String({ maxLength: 100_000 })),
+    name: Type.String(),
+    message: Type.String(),
+    stack: Type.Optional(Type.String()),
   },
-  { ...closed, title: 'ReportedError' },
+  { ...closed, title: 'ReportedError', description: 'Longer than 16 KiB in all, it is cut.' },
 )
 
 const ended = {
   ...held,
   startedAt: Type.Optional(Nullable(Millis)),
   finishedAt: Type.Optional(Millis),
-  log: Type.Optional(Type.Array(Type.String({ maxLength: 20_000 }), { maxItems: 1_000 })),
+  log: Type.Optional(
+    Type.Array(Type.String(), { description: 'Lines of the handler. Of more than 1,000, or 64 KiB, the rest is cut.' }),
+  ),
 }
 const progress = Type.Optional(Json)
 
@@ -168,6 +170,9 @@ export const ReportAnswer = Type.Object(
     began: Type.Array(Verdict),
     cancellations: Type.Array(Cancellation),
     lost: Type.Array(HeldExecution, { description: 'Not this worker’s any more: stop them.' }),
+    tooLarge: Type.Optional(
+      Type.Array(HeldExecution, { description: 'Their progress has more than 64 KiB and was left out.' }),
+    ),
   },
   { ...closed, title: 'ReportAnswer' },
 )

@@ -1,22 +1,31 @@
 /**
  * Submissions that are due now: what FIRE does for a schedule, done at once. Submissions that arrive together are written
- * together, each answered after its commit.
+ * together, each answered after its commit. What may not wait for others, because it is all or none, goes alone.
  */
 import { BatchLimit } from '../lib/batch-limit.ts'
 import { Batcher } from '../lib/batcher.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
-import { type Submission, submit } from '../store/executions/submit.ts'
-import { wasTooSlow } from '../store/trouble.ts'
+import { type Submission, submit, submitOnce } from '../store/executions/submit.ts'
+import { type AnswerEntry, AnsweredBefore } from '../store/idempotency/answers.ts'
+import { createWork, type NewWork } from '../store/jobs/create.ts'
+import { isPassing, wasTooSlow } from '../store/trouble.ts'
 import type { TagFlows } from './tags.ts'
 
 const maxBatch = 1_000
+
+interface Asked {
+  item: Submission
+  entry: AnswerEntry | null
+}
+
+type Outcome = 'DONE' | 'ANSWERED' | { error: unknown }
 
 export class Submitter {
   readonly #database: Database
   readonly #tag: TagFlows
   readonly #signals: Signals
-  readonly #batcher: Batcher<Submission, true>
+  readonly #batcher: Batcher<Asked, Outcome>
   readonly #limit = new BatchLimit(maxBatch)
 
   constructor(options: { database: Database; tag: TagFlows; signals: Signals }) {
@@ -26,16 +35,15 @@ export class Submitter {
     this.#batcher = new Batcher({
       maxItems: () => this.#limit.current,
       concurrency: 2,
-      flush: async (items) => {
-        await this.#limit.watch(() => this.submitAll(items), wasTooSlow)
-        return items.map(() => true as const)
-      },
+      flush: (asked) => this.#limit.watch(() => this.#flush(asked), wasTooSlow),
     })
   }
 
-  /** Resolves after the commit. */
-  async submit(item: Submission): Promise<void> {
-    await this.#batcher.add(item)
+  /** Resolves after the commit. Throws AnsweredBefore if the request was. */
+  async submit(item: Submission, entry: AnswerEntry | null = null): Promise<void> {
+    const outcome = await this.#batcher.add({ item, entry })
+    if (outcome === 'ANSWERED') throw new AnsweredBefore()
+    if (outcome !== 'DONE') throw outcome.error
   }
 
   /** Writes all of them in one transaction. */
@@ -43,6 +51,49 @@ export class Submitter {
     if (items.length === 0) return
     const tags = await this.#tag(items)
     await submit(this.#database, items, tags)
+    this.#announce(items, tags)
+  }
+
+  /** Writes jobs to come and submissions due now in one transaction. False: nothing was written, see createWork. */
+  async create(work: Omit<NewWork, 'tags'>): Promise<boolean> {
+    const { jobs, submissions = [] } = work
+    const tags = await this.#tag(submissions)
+    if (!(await createWork(this.#database, { ...work, tags }))) return false
+    this.#announce(submissions, tags)
+    if (jobs.length > 0) this.#signals.publish({ kind: 'DUE', at: Math.min(...jobs.map(({ due }) => due)) })
+    return true
+  }
+
+  idle(): Promise<void> {
+    return this.#batcher.idle()
+  }
+
+  /** One that cannot be written is found by halves and fails alone. In passing trouble all fail. */
+  async #flush(asked: Asked[]): Promise<Outcome[]> {
+    try {
+      return await this.#write(asked)
+    } catch (error) {
+      if (isPassing(error)) throw error
+      if (asked.length === 1) return [{ error }]
+      const half = Math.ceil(asked.length / 2)
+      return [...(await this.#flush(asked.slice(0, half))), ...(await this.#flush(asked.slice(half)))]
+    }
+  }
+
+  async #write(asked: Asked[]): Promise<Outcome[]> {
+    const items = asked.map(({ item }) => item)
+    if (asked.every(({ entry }) => entry === null)) {
+      await this.submitAll(items)
+      return asked.map(() => 'DONE')
+    }
+    const tags = await this.#tag(items)
+    const entries = asked.map(({ entry }) => entry)
+    const answered = await submitOnce(this.#database, items, tags, entries)
+    this.#announce(items, tags)
+    return asked.map((_, i) => (answered.has(i) ? 'ANSWERED' : 'DONE'))
+  }
+
+  #announce(items: Submission[], tags: number[]): void {
     const lanes = new Map<string, { pool: string; lane: number; tag: number }>()
     items.forEach(({ pool, lane }, i) => {
       const key = `${pool}\u0000${lane}`
@@ -50,9 +101,5 @@ export class Submitter {
       if (!known || tags[i]! < known.tag) lanes.set(key, { pool, lane, tag: tags[i]! })
     })
     for (const lane of lanes.values()) this.#signals.publish({ kind: 'READY', ...lane })
-  }
-
-  idle(): Promise<void> {
-    return this.#batcher.idle()
   }
 }

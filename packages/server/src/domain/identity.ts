@@ -26,6 +26,11 @@ export function submissionId(at: number): string {
 /** An id for a job, a node or a worker; ordered by creation. */
 export const newId = submissionId
 
+/** Could this be an id? */
+export function isId(text: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
+}
+
 /** The instant in an id. */
 export function timeOf(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)

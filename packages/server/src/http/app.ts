@@ -7,9 +7,11 @@ import type { ApiOperation } from '@carillon/contract/api'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Logger } from '../observability/logger.ts'
 import type { Authenticator } from './auth/authenticator.ts'
+import { refuseConnection } from './broken-connection.ts'
 import { problemOf, problemType, requestError } from './problem.ts'
 import type { Caller, Reply, Route } from './route.ts'
 import type { Services } from './services.ts'
+import { Turnstile } from './turnstile.ts'
 import { type Check, checker } from './validation.ts'
 
 export interface AppOptions {
@@ -17,6 +19,8 @@ export interface AppOptions {
   routes: Readonly<Record<string, Route>>
   authenticator: Authenticator
   logger: Logger
+  /** How long a request may take to arrive. */
+  requestTimeoutMs?: number
   tls?: { cert: string; key: string }
 }
 
@@ -28,20 +32,28 @@ declare module 'fastify' {
 }
 
 const mebibyte = 1024 * 1024
+/** Others, which Fastify would take, are refused before it looks at them. */
+const methods = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])
 const nobody: Caller = { tenant: '', platform: false, scopes: new Set(), actor: 'nobody' }
 
 export function createApp(options: AppOptions): FastifyInstance {
+  const { requestTimeoutMs = 30_000 } = options
+  const headersTimeout = Math.min(10_000, requestTimeoutMs)
+  const patience = { headersTimeout, connectionsCheckingInterval: Math.min(2_000, requestTimeoutMs) }
   const app = Fastify({
     bodyLimit: mebibyte,
-    https: options.tls ?? null,
+    https: options.tls ? { ...options.tls, ...patience, minVersion: 'TLSv1.2', handshakeTimeout: 10_000 } : null,
     // Against clients that send slowly or never: a request must be there after these times, however it trickles in.
-    requestTimeout: 30_000,
-    http: { headersTimeout: 10_000, connectionsCheckingInterval: 2_000 },
+    requestTimeout: requestTimeoutMs,
+    http: patience,
     keepAliveTimeout: 75_000,
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 600 },
     exposeHeadRoutes: false,
     return503OnClosing: true,
+    clientErrorHandler: refuseConnection,
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
+      sendProblem(error, request, reply, options.logger),
     logger: false,
   } as object) as unknown as FastifyInstance
   app.decorateRequest('caller', null)
@@ -49,7 +61,12 @@ export function createApp(options: AppOptions): FastifyInstance {
   parseJson(app)
   app.setSerializerCompiler(() => JSON.stringify)
   app.setValidatorCompiler(() => () => true)
-  app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply, options.logger))
+  app.setErrorHandler((error, request, reply) => {
+    if (!methods.has(request.method)) error = wrongMethod(request, [...methods])
+    // Whoever sent it is gone: nobody's trouble but theirs.
+    else if (request.raw.readableAborted) error = cutOff()
+    return sendProblem(error, request, reply, options.logger)
+  })
   app.setNotFoundHandler((request, reply) => {
     const allowed = methodsAt(options.routes, request.url)
     if (allowed.length > 0) void reply.header('allow', allowed.join(', '))
@@ -60,12 +77,24 @@ export function createApp(options: AppOptions): FastifyInstance {
       options.logger,
     )
   })
-  for (const route of Object.values(options.routes)) register(app, route, options)
+  const turnstiles = {
+    heavy: new Turnstile({ places: 4, mostWaiting: 1_000 }),
+    light: new Turnstile({ places: 256, mostWaiting: 10_000 }),
+  }
+  for (const [operationId, route] of Object.entries(options.routes)) {
+    register(app, operationId, route, { ...options, ...turnstiles })
+  }
   return app
 }
 
-function register(app: FastifyInstance, route: Route, { services, authenticator }: AppOptions): void {
+function register(
+  app: FastifyInstance,
+  operationId: string,
+  route: Route,
+  { services, authenticator, heavy, light }: AppOptions & { heavy: Turnstile; light: Turnstile },
+): void {
   const { operation } = route
+  const turnstile = operation.heavy ? heavy : light
   const check = checks(operation)
   app.route({
     method: operation.method,
@@ -75,33 +104,40 @@ function register(app: FastifyInstance, route: Route, { services, authenticator 
       request.caller =
         operation.scope === null ? nobody : await authenticator.authenticate(request.headers, operation.scope)
     },
+    onResponse: async (_, reply) => {
+      services.metrics.requestAnswered(operationId, reply.statusCode, reply.elapsedTime / 1_000)
+    },
     handler: async (request, reply) => {
       check(request)
-      const gone = new AbortController()
-      reply.raw.once('close', () => gone.abort())
-      const answer = await route.answer(
-        {
-          params: request.params as never,
-          query: request.query as never,
-          headers: request.headers as never,
-          body: request.body as never,
-          caller: request.caller!,
-          rawBody: request.rawBody,
-          signal: gone.signal,
+      const asked = {
+        params: request.params as never,
+        query: request.query as never,
+        headers: request.headers as never,
+        body: request.body as never,
+        caller: request.caller!,
+        rawBody: request.rawBody,
+        get signal() {
+          return untilClosed(reply)
         },
-        services,
-      )
-      return send(reply, answer)
+      }
+      const answer = () => route.answer(asked, services)
+      const taken = takesTurns(operation, request) ? turnstile.pass(asked.caller.tenant, answer) : answer()
+      return send(reply, await taken)
     },
   })
 }
 
-function checks({ params, query, headers, body }: ApiOperation): (request: FastifyRequest) => void {
+/** What waits on purpose would keep its place; what workers say is gathered, and goes to the database together. */
+function takesTurns({ scope }: ApiOperation, { query }: FastifyRequest): boolean {
+  return scope !== null && scope !== 'work' && (query as { waitSec?: number }).waitSec === undefined
+}
+
+function checks({ params, query, headers, body, roughBody }: ApiOperation): (request: FastifyRequest) => void {
   const parts: [Check, (request: FastifyRequest) => unknown][] = []
   if (params) parts.push([checker(params, 'params'), (request) => request.params])
   parts.push([checker(query ?? noQuery, 'query'), (request) => request.query])
   if (headers) parts.push([checker(headers, 'headers'), (request) => request.headers])
-  const checkBody = body && checker(body, 'body')
+  const checkBody = body && checker(roughBody ?? body, 'body')
   const mayBeEmpty = body !== undefined && '~optional' in body
   return (request) => {
     for (const [check, part] of parts) check(part(request))
@@ -111,6 +147,14 @@ function checks({ params, query, headers, body }: ApiOperation): (request: Fasti
     }
     checkBody(request.body)
   }
+}
+
+/** Made when it is asked for: most routes answer without, and an abort is not cheap. */
+function untilClosed(reply: FastifyReply): AbortSignal {
+  const gone = new AbortController()
+  if (reply.raw.closed) gone.abort()
+  else reply.raw.once('close', () => gone.abort())
+  return gone.signal
 }
 
 const noQuery = { type: 'object', additionalProperties: false } as never
@@ -173,6 +217,13 @@ function wrongMethod({ method }: FastifyRequest, allowed: string[]): CarillonErr
   return new CarillonError('METHOD_NOT_ALLOWED', {
     message: `${method} is not taken here`,
     hint: `Use ${allowed.join(' or ')}`,
+  })
+}
+
+function cutOff(): CarillonError {
+  return new CarillonError('BODY_MALFORMED', {
+    message: 'the body ended before it was complete',
+    hint: 'Send it again',
   })
 }
 

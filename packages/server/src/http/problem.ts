@@ -1,6 +1,6 @@
 /** Errors as problem documents (RFC 9457). */
 import { CarillonError, type ErrorCode, errorTable } from '@carillon/contract'
-import { isPassing } from '../store/trouble.ts'
+import { isPassing, wasTooSlow } from '../store/trouble.ts'
 
 export interface ProblemDocument {
   type: string
@@ -38,11 +38,10 @@ export function requestError(thrown: unknown): CarillonError {
   const translate = typeof code === 'string' ? ofFastify[code] : undefined
   if (translate) return translate()
   if (isPassing(thrown)) {
-    return new CarillonError(
-      'UNAVAILABLE',
-      { message: 'the database cannot be reached now', hint: 'Try again' },
-      { cause: thrown },
-    )
+    const message = wasTooSlow(thrown)
+      ? 'the database took too long: it is busy, or others hold what this needs'
+      : 'the database cannot be reached now'
+    return new CarillonError('UNAVAILABLE', { message, hint: 'Try again' }, { cause: thrown })
   }
   return new CarillonError(
     'INTERNAL',
@@ -59,6 +58,15 @@ const ofFastify: Record<string, () => CarillonError> = {
       message: 'the body has a media type that is not known',
       hint: 'Send Content-Type: application/json',
     }),
+  FST_ERR_BAD_URL: noAddress,
+  FST_ERR_MAX_PARAM_LENGTH: noAddress,
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
     new CarillonError('BODY_MALFORMED', { message: 'the body is not as long as Content-Length says' }),
+}
+
+function noAddress(): CarillonError {
+  return new CarillonError('ROUTE_NOT_FOUND', {
+    message: 'the address is too long or not well-formed',
+    hint: 'Write what is no letter or digit as % and the two digits of each byte of its UTF-8 form',
+  })
 }

@@ -10,6 +10,8 @@ export interface HttpServerOptions extends AppOptions {
   port: number
 }
 
+const patienceMs = 10_000
+
 export class HttpServer implements Service {
   readonly #options: HttpServerOptions
   readonly #app: FastifyInstance
@@ -45,7 +47,17 @@ export class HttpServer implements Service {
     }
   }
 
+  /** Answers what has come in; whoever neither sends nor reads on is cut off after a while. */
   async stop(): Promise<void> {
-    await this.#app.close()
+    const { server } = this.#app
+    // A connection that was busy just now is kept alive by its client: it is closed as soon as it is idle.
+    const sweep = setInterval(() => server.closeIdleConnections(), 50)
+    const patience = setTimeout(() => server.closeAllConnections(), patienceMs)
+    try {
+      await this.#app.close()
+    } finally {
+      clearInterval(sweep)
+      clearTimeout(patience)
+    }
   }
 }

@@ -1,20 +1,33 @@
 /** What routes may use. The composition root fills it; nothing here knows how a node is put together. */
+import type { Completion } from '../completion/completion.ts'
 import type { Ends } from '../executions/ends.ts'
 import type { Executions } from '../executions/executions.ts'
+import type { Explainer } from '../executions/explainer.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { Metrics } from '../observability/metrics.ts'
+import type { Operations } from '../operations/operations.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
 import type { Submissions } from '../submissions/submissions.ts'
+import type { BoundTokens } from '../targets/bound-tokens.ts'
 import type { WorkerDesk } from '../workers/worker-desk.ts'
 
 export interface Services {
   database: Database
   clock: Clock
   signals: Signals
+  metrics: Metrics
   jobs: Jobs
   submissions: Submissions
   executions: Executions
+  explainer: Explainer
+  operations: Operations
   ends: Ends
   desk: WorkerDesk
+  /** How long a long poll may wait. */
+  maxPollMs: number
+  completion: Completion
+  /** Those that somebody outside reports with. */
+  tokens: BoundTokens
 }

@@ -4,22 +4,53 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import formats from 'ajv-formats'
 import type { TSchema } from 'typebox'
 
-const options = { allErrors: true, strict: false, discriminator: true, validateFormats: true } as const
-/** A body is JSON: a text is no number there. */
-const exact = new Ajv({ ...options, coerceTypes: false })
+const options = { strict: false, discriminator: true, verbose: true } as const
+/** A body is JSON: a text is no number there. The first thing that is wrong ends it. */
+const exact = new Ajv(options)
+/** Finds everything that is wrong. */
+const thorough = new Ajv({ ...options, allErrors: true })
 /** A query is text: `limit=10` is meant as a number, one `label` as a list of one. Defaults are filled in. */
-const coercing = new Ajv({ ...options, coerceTypes: 'array', useDefaults: true })
-for (const ajv of [exact, coercing]) (formats as unknown as (ajv: Ajv) => void)(ajv)
+const coercing = new Ajv({ ...options, allErrors: true, coerceTypes: 'array', useDefaults: true })
+/** As PostgreSQL reads it: without `urn:uuid:`. */
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+for (const ajv of [exact, thorough, coercing]) {
+  ;(formats as unknown as (ajv: Ajv) => void)(ajv)
+  ajv.addFormat('uuid', uuid)
+  ajv.addFormat('well-formed', (text) => text.isWellFormed())
+}
 
 export type Check = (value: unknown) => void
 
 /** A function that throws VALIDATION unless its argument fits. */
 export function checker(schema: TSchema, part: 'body' | 'query' | 'params' | 'headers'): Check {
   const validate: ValidateFunction = (part === 'body' ? exact : coercing).compile(schema)
+  let all: ValidateFunction | undefined
   return (value) => {
     if (validate(value)) return
-    throw new CarillonError('VALIDATION', detailsOf(validate.errors ?? []))
+    let failed = validate
+    if (part === 'body' && isSmall(value)) {
+      all ??= thorough.compile(schema)
+      all(value)
+      failed = all
+    }
+    throw new CarillonError('VALIDATION', detailsOf(failed.errors ?? []))
   }
+}
+
+/** Values in it. */
+const small = 2_000
+
+/** A body of megabytes may be wrong a million times over: to find it all would hold up everybody else for seconds. */
+function isSmall(value: unknown): boolean {
+  const rest = [value]
+  for (let seen = 0; rest.length > 0; seen++) {
+    const next = rest.pop()
+    if (typeof next !== 'object' || next === null) continue
+    const inner = Array.isArray(next) ? next : Object.values(next)
+    if (seen + rest.length + inner.length > small) return false
+    rest.push(...inner)
+  }
+  return true
 }
 
 const mostDetails = 50
@@ -52,16 +83,26 @@ function detailOf({ keyword, instancePath, params, message, parentSchema }: Erro
       return { pointer: instancePath, message: 'is not known', hint: `Use one of ${params.allowedValues.join(', ')}` }
     case 'discriminator':
       return { pointer: `${instancePath}/${params.tag}`, message: 'is missing or not known' }
+    case 'pattern':
+      if (parentSchema?.format !== 'date-time') return { pointer: instancePath, message: message! }
+      return { pointer: instancePath, message: 'is outside the years 1970 to 9999', hint: formatHints['date-time'] }
     case 'format':
-      return { pointer: instancePath, message: `is not a ${params.format}`, hint: formatHints[params.format] }
+      return {
+        pointer: instancePath,
+        message: `is not ${formatWords[params.format] ?? params.format}`,
+        hint: formatHints[params.format],
+      }
     default:
       return { pointer: instancePath, message: message ?? 'is not valid' }
   }
 }
 
+const formatWords: Record<string, string> = { 'date-time': 'an instant', uuid: 'an id', 'well-formed': 'well-formed' }
+
 const formatHints: Record<string, string> = {
   'date-time': 'Use ISO 8601 with an offset, such as 2030-01-31T08:00:00Z',
   uuid: 'Use an id as the API gives it out',
+  'well-formed': 'Send well-formed Unicode: no lone surrogates',
 }
 
 function escaped(name: string): string {

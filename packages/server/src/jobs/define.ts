@@ -13,6 +13,7 @@ import {
 } from '@carillon/contract'
 import { checkJitter } from '../domain/jitter.ts'
 import { nextWithin } from '../domain/schedule.ts'
+import { zoneNamed } from '../domain/zone.ts'
 import { boundsOf, scheduleOf } from '../store/job-schedule.ts'
 import { iso, type JobRow, laneOf } from '../store/rows.ts'
 import { checkPolicy, storedPolicy } from './policy.ts'
@@ -59,6 +60,8 @@ export function defineJob(input: JobInput, options: DefineOptions): JobRow {
   const startAt = problems.instant('/startAt', input.startAt)
   const endAt = problems.instant('/endAt', input.endAt)
   problems.throwIfAny()
+  // A schedule looks up its zone itself; one that runs once has it only to be shown in.
+  if (input.timezone !== undefined) zoneNamed(input.timezone)
 
   const place = placeOf(input.target)
   const job: JobRow = {

@@ -81,6 +81,7 @@ describe('what is stored of a policy', () => {
     expect(used).toEqual({
       retryPolicy: whole.retryPolicy,
       ...{ timeoutSec: 0.5, heartbeatTimeoutSec: 5, delivery: 'AT_MOST_ONCE', cancelGraceSec: 0, unknownHandlerSec: 0 },
+      pauseAfterFailures: null,
     })
     expect(policyOf(storedPolicy({ retryPolicy: { maxAttempts: 1 } })).retryPolicy).toEqual({
       ...defaults.retryPolicy,

@@ -6,7 +6,7 @@ import { readPoolOwners } from '../store/jobs/pools.ts'
 
 export function requirePool(pools: ReadonlySet<string>, pool: string): void {
   if (pools.has(pool)) return
-  const near = [...pools].filter((name) => distance(name, pool) <= Math.max(2, pool.length / 3))
+  const near = nearest(pools, pool)
   throw new CarillonError('POOL_UNKNOWN', {
     pointer: '/target/pool',
     message: `there is no pool ${pool}`,
@@ -37,6 +37,23 @@ export class KnownPools {
     const usable = [...this.#owners].filter(([, owner]) => owner === null || owner === tenant)
     requirePool(new Set(usable.map(([name]) => name)), pool)
   }
+}
+
+const mostNamed = 5
+/** Letters compared with letters: enough for thousands of ordinary names, and a few milliseconds for any. */
+const mostCompared = 500_000
+
+function nearest(pools: ReadonlySet<string>, pool: string): string[] {
+  const allowed = Math.max(2, pool.length / 3)
+  const near: string[] = []
+  let compared = 0
+  for (const name of pools) {
+    if (Math.abs(name.length - pool.length) > allowed) continue
+    compared += name.length * pool.length
+    if (compared > mostCompared || near.length === mostNamed) break
+    if (distance(name, pool) <= allowed) near.push(name)
+  }
+  return near
 }
 
 /** Levenshtein's distance. */

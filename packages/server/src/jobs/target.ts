@@ -48,6 +48,18 @@ export function checkTarget(problems: Problems, target: Target | undefined): voi
   if (target.pool !== undefined) checkName(problems, '/target/pool', target.pool)
   if (target.pool !== undefined && kinds[0] !== 'handler')
     problems.add('/target/pool', 'goes with a handler', 'Leave it out: built-in targets have pools of their own')
+  const { http, shell } = target
+  checkTexts(problems, '/target', { http, shell })
+}
+
+/** What a database cannot keep is refused here, wherever it is hidden. */
+function checkTexts(problems: Problems, pointer: string, value: unknown): void {
+  if (typeof value === 'string') {
+    if (value.isWellFormed() && !value.includes('\0')) return
+    problems.add(pointer, 'has a character that cannot be stored', 'Send well-formed Unicode without NUL')
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, inner] of Object.entries(value)) checkTexts(problems, `${pointer}/${key}`, inner)
+  }
 }
 
 function checkName(problems: Problems, pointer: string, name: string): void {

@@ -23,7 +23,11 @@ export class Problems {
   }
 
   throwIfAny(): void {
-    if (this.#details.length > 0) throw new CarillonError('VALIDATION', this.#details)
+    if (this.#details.length > 0) throw this.error()
+  }
+
+  error(): CarillonError {
+    return new CarillonError('VALIDATION', this.#details)
   }
 
   text(pointer: string, value: unknown, maxLength: number): void {

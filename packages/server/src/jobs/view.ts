@@ -1,12 +1,26 @@
-/** A job as people and programs see it. */
-import type { JobState, JobType, OverlapPolicy, Priority } from '@carillon/contract'
-import { type JobRecord, millis, priorityOf } from '../store/rows.ts'
+/** A job as people and programs see it: everything that holds for it, defaults filled in. */
+import type {
+  Delivery,
+  DstPolicy,
+  JobState,
+  JobType,
+  MisfirePolicy,
+  OverlapPolicy,
+  Priority,
+  RetryPolicy,
+} from '@carillon/contract'
+import type { ExecutionState } from '../domain/execution-state.ts'
+import type { Database } from '../store/database.ts'
+import { type LatestExecution, readLatest } from '../store/jobs/latest.ts'
+import { type JobRecord, millis, policyOf, priorityOf } from '../store/rows.ts'
+import { type Target, targetOf } from './target.ts'
 
 export interface JobView {
   jobId: string
   key: string | null
   name: string
   tenant: string
+  managedBy: string | null
   labels: Record<string, string>
   state: JobState
   /** Grows with every change of the definition. */
@@ -16,44 +30,98 @@ export interface JobView {
   schedule: string | null
   /** The duration of type INTERVAL. */
   interval: string | null
+  anchor: Date | null
   runAt: Date | null
+  delayMs: number | null
   timezone: string
+  dst: DstPolicy
+  startAt: Date | null
+  endAt: Date | null
+  maxFires: number | null
+  jitterSec: number
+  misfire: MisfirePolicy
+  misfireAfterSec: number
+  maxCatchUp: number
+  graceSec: number | null
   overlap: OverlapPolicy
+  pauseAfterFailures: number | null
   priority: Priority
-  target: { pool: string; handler: string }
+  retryPolicy: RetryPolicy
+  timeoutSec: number
+  deadlineSec: number | null
+  heartbeatTimeoutSec: number | null
+  startWithinSec: number | null
+  cancelGraceSec: number
+  unknownHandlerSec: number
+  delivery: Delivery
+  target: Target
   payload: unknown
   /** Null: paused, completed, or fired. */
   nextFireAt: Date | null
   /** The same on the clock of the job's time zone, such as 2030-01-31T03:00:00. */
   nextFireLocal: string | null
+  /** The execution with the latest nominal time. */
+  lastExecutionId: string | null
+  lastState: ExecutionState | null
+  /** When that one started. */
+  lastRunAt: Date | null
   createdAt: Date
   updatedAt: Date
 }
 
-export function jobViewOf({ definition, state, version, due, createdAt, updatedAt }: JobRecord): JobView {
-  const runAt = millis(definition.run_at)
+/** With what its latest execution says. */
+export async function showJob(database: Database, job: JobRecord): Promise<JobView> {
+  const { job_id: jobId } = job.definition
+  return jobViewOf(job, (await readLatest(database, [jobId])).get(jobId))
+}
+
+export function jobViewOf(job: JobRecord, latest: LatestExecution | null = null): JobView {
+  const { definition, due } = job
+  const policy = definition.policy
   return {
     jobId: definition.job_id,
     key: definition.key,
     name: definition.name,
     tenant: definition.tenant,
+    managedBy: definition.managed_by,
     labels: definition.labels ?? {},
-    state,
-    version,
+    state: job.state,
+    version: job.version,
     type: definition.type,
     schedule: definition.cron,
     interval: definition.interval,
-    runAt: runAt === null ? null : new Date(runAt),
+    anchor: date(millis(definition.anchor)),
+    runAt: date(millis(definition.run_at)),
+    delayMs: definition.delay_ms,
     timezone: definition.timezone,
+    dst: { gap: definition.dst_gap, overlap: definition.dst_overlap },
+    startAt: date(millis(definition.start_at)),
+    endAt: date(millis(definition.end_at)),
+    maxFires: definition.max_fires,
+    jitterSec: definition.jitter_sec,
+    misfire: definition.misfire,
+    misfireAfterSec: definition.misfire_after_sec,
+    maxCatchUp: definition.max_catch_up,
+    graceSec: definition.grace_sec,
     overlap: definition.overlap,
     priority: priorityOf(definition.lane),
-    target: { pool: definition.pool, handler: definition.handler },
+    ...policyOf(policy),
+    deadlineSec: definition.deadline_sec,
+    startWithinSec: definition.start_within_sec,
+    target: targetOf(definition, policy?.target),
     payload: definition.payload === null ? null : JSON.parse(definition.payload),
-    nextFireAt: due === null ? null : new Date(due),
+    nextFireAt: date(due),
     nextFireLocal: due === null ? null : localTime(due, definition.timezone),
-    createdAt: new Date(createdAt),
-    updatedAt: new Date(updatedAt),
+    lastExecutionId: latest?.executionId ?? null,
+    lastState: latest?.state ?? null,
+    lastRunAt: date(latest?.startedAt ?? null),
+    createdAt: new Date(job.createdAt),
+    updatedAt: new Date(job.updatedAt),
   }
+}
+
+function date(ms: number | null): Date | null {
+  return ms === null ? null : new Date(ms)
 }
 
 function localTime(instant: number, timezone: string): string {

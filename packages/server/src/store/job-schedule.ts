@@ -1,21 +1,22 @@
 /** From a job's row to the domain's schedule. */
 import { occurrenceId, oneShotId } from '../domain/identity.ts'
-import type { Schedule, ScheduleBounds, ScheduleSpec } from '../domain/schedule.ts'
+import type { RecurringSpec } from '../domain/preview.ts'
+import type { Schedule, ScheduleBounds } from '../domain/schedule.ts'
 import { compileScheduleCached } from '../domain/schedule-cache.ts'
 import { type JobRow, millis } from './rows.ts'
 
 /** `runAt` is where a ONE_SHOT or DELAYED job stands: its only occurrence. */
 export function scheduleOf(job: JobRow, runAt: number | null): Schedule {
-  return compileScheduleCached(specOf(job, runAt))
+  return compileScheduleCached(recurringSpecOf(job) ?? { type: 'ONE_SHOT', runAt: runAt ?? millis(job.run_at)! })
 }
 
-function specOf(job: JobRow, runAt: number | null): ScheduleSpec {
+/** Null: it fires once. */
+export function recurringSpecOf(job: JobRow): RecurringSpec | null {
+  const { timezone } = job
   const dst = { gap: job.dst_gap, overlap: job.dst_overlap }
-  if (job.cron !== null) return { type: 'CRON', expression: job.cron, timezone: job.timezone, dst }
-  if (job.interval !== null) {
-    return { type: 'INTERVAL', interval: job.interval, anchor: millis(job.anchor)!, timezone: job.timezone, dst }
-  }
-  return { type: 'ONE_SHOT', runAt: runAt ?? millis(job.run_at)! }
+  if (job.cron !== null) return { type: 'CRON', expression: job.cron, timezone, dst }
+  if (job.interval === null) return null
+  return { type: 'INTERVAL', interval: job.interval, anchor: millis(job.anchor)!, timezone, dst }
 }
 
 export function boundsOf(job: JobRow): ScheduleBounds {

@@ -36,6 +36,7 @@ export interface Policy {
   delivery: Delivery
   cancelGraceSec: number
   unknownHandlerSec: number
+  pauseAfterFailures: number | null
 }
 
 export function policyOf(stored: StoredPolicy | null): Policy {
@@ -46,6 +47,7 @@ export function policyOf(stored: StoredPolicy | null): Policy {
     delivery: stored?.delivery ?? defaults.delivery,
     cancelGraceSec: stored?.cancelGraceSec ?? defaults.cancelGraceSec,
     unknownHandlerSec: stored?.unknownHandlerSec ?? defaults.unknownHandlerSec,
+    pauseAfterFailures: stored?.pauseAfterFailures ?? null,
   }
 }
 

@@ -1,25 +1,31 @@
 /**
- * Submissions: due now (written with whatever else arrives, each answered after its commit) or later (a one-shot job until
- * it fires). Answers the execution's id in both cases.
+ * The way in for work: due now (written with whatever else arrives, each answered after its commit) or later (a job until
+ * it fires). What is answered is made before the commit, so that a request repeated after a lost answer gets the same.
  */
-import { defaults, type ExecutionPolicy, limits, ranges } from '@carillon/contract'
+import { type ExecutionPolicy, type JobInput, limits } from '@carillon/contract'
 import type { Submitter } from '../admission/submitter.ts'
 import { submissionId } from '../domain/identity.ts'
-import type { Jobs } from '../jobs/jobs.ts'
+import type { Jobs, PutJob } from '../jobs/jobs.ts'
 import { requireKept } from '../jobs/kept.ts'
-import { checkPolicy, storedPolicy } from '../jobs/policy.ts'
-import type { KnownPools } from '../jobs/pools.ts'
+import { bornRecord, newJob } from '../jobs/new-job.ts'
 import { Problems } from '../jobs/validate.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Database } from '../store/database.ts'
-import type { Submission } from '../store/executions/submit.ts'
-import { laneOf } from '../store/rows.ts'
+import { entryOf, type Once } from '../store/idempotency/answers.ts'
+import type { NewJob } from '../store/jobs/create.ts'
+import { type LatestExecution, readLatest } from '../store/jobs/latest.ts'
+import type { JobRecord } from '../store/rows.ts'
+import { type BatchItem, createBatch, type Wanted } from './batch.ts'
+import { type DedupeAnswer, submitDeduped } from './dedupe.ts'
+import { asSubmission, isDue, mayBeSubmission, submissionOf } from './work.ts'
 
 export interface SubmissionOptions extends ExecutionPolicy {
   name?: string
   /** When to run. Left out: now. */
   runAt?: string | number | Date
   delayMs?: number
+  /** At most one stands under this key. */
+  dedupe?: JobInput['dedupe']
 }
 
 export interface SubmissionTarget {
@@ -27,11 +33,24 @@ export interface SubmissionTarget {
   handler: string
 }
 
+/** For whom, and who asks. */
+export interface Owner {
+  tenant: string
+  actor: string
+}
+
+export interface Created {
+  job: JobRecord
+  /** Its execution, if there is one already. */
+  latest: LatestExecution | null
+  what: PutJob['what']
+  dedupe?: DedupeAnswer
+}
+
 export interface SubmissionsOptions {
   database: Database
   clock: Clock
   jobs: Jobs
-  pools: KnownPools
   submitter: Submitter
 }
 
@@ -42,20 +61,35 @@ export class Submissions {
     this.#options = options
   }
 
-  /** `payload` is JSON text. */
-  async submit(target: SubmissionTarget, tenant: string, payload: string, options: SubmissionOptions): Promise<string> {
+  /** `payload` is JSON text. Throws AnsweredBefore if the request was. */
+  async create(owner: Owner, input: JobInput, payload: string | null, once?: Once<Created>): Promise<Created> {
     const { clock, database, jobs, submitter } = this.#options
+    if (input.dedupe !== undefined) return submitDeduped(this.#options, owner, input, payload, once)
+    if (!mayBeSubmission(input)) return this.#put(owner, input, payload, once)
     const now = clock.now()
-    const runAt = await this.runAt(target, tenant, options)
-    if (runAt > now) {
-      const { delayMs: _, ...rest } = options
-      const { job } = await jobs.put(tenant, { ...rest, type: 'ONE_SHOT', runAt, target }, payload)
-      return job.definition.job_id
-    }
-    if (runAt < now) await requireKept(database, runAt)
-    const submission = submissionOf(target, tenant, payload, Math.floor(runAt), options)
-    await submitter.submit(submission)
-    return submission.executionId
+    const job = newJob(input, { tenant: owner.tenant, payload, now })
+    if (!isDue(job, now)) return this.#put(owner, input, payload, once)
+    await jobs.require(owner.tenant, input)
+    if (input.runAt !== undefined) await requireKept(database, job.nominal)
+    const made = submitted(asSubmission(job))
+    await submitter.submit(submissionOf(job, input), await entryOf(once, made))
+    return made
+  }
+
+  /** All in one transaction; see createBatch. */
+  createAll(
+    owner: Owner,
+    wanted: Wanted[],
+    options: { partial: boolean; once?: Once<BatchItem[]> },
+  ): Promise<BatchItem[]> {
+    return createBatch(this.#options, owner, wanted, options)
+  }
+
+  /** For a program that holds the handler: answers the id of the execution that stands. */
+  async submit(target: SubmissionTarget, tenant: string, payload: string, options: SubmissionOptions): Promise<string> {
+    const input = inputOf(target, tenant, options)
+    const { job, dedupe } = await this.create({ tenant, actor: 'library' }, input, payload)
+    return dedupe?.executionId ?? job.definition.job_id
   }
 
   /** All in one transaction, due now. */
@@ -63,47 +97,52 @@ export class Submissions {
     target: SubmissionTarget,
     tenant: string,
     payloads: string[],
-    options: SubmissionOptions,
+    options: Omit<SubmissionOptions, 'dedupe'>,
   ): Promise<string[]> {
-    const now = Math.floor(await this.runAt(target, tenant, options))
-    const submissions = payloads.map((payload) => submissionOf(target, tenant, payload, now, options))
-    await this.#options.submitter.submitAll(submissions)
+    const input = inputOf(target, tenant, options)
+    const { clock, jobs, submitter } = this.#options
+    await jobs.require(tenant, input)
+    const one = submissionOf(newJob(input, { tenant, payload: null, now: clock.now() }), input)
+    const submissions = payloads.map((payload) => ({ ...one, executionId: submissionId(one.runAt), payload }))
+    await submitter.submitAll(submissions)
     return submissions.map(({ executionId }) => executionId)
   }
 
   /** When it is to run, once everything about it has been checked. */
   async runAt(target: SubmissionTarget, tenant: string, options: SubmissionOptions): Promise<number> {
-    const problems = new Problems()
-    checkPolicy(problems, options)
-    problems.text('/tenant', tenant, limits.nameLength)
-    if (options.name !== undefined) problems.text('/name', options.name, limits.nameLength)
-    problems.integer('/delayMs', options.delayMs, ranges.delayMs)
-    const runAt = problems.instant('/runAt', options.runAt)
-    if (runAt !== null && options.delayMs !== undefined) problems.add('/delayMs', 'cannot be given beside runAt')
-    problems.throwIfAny()
-    await this.#options.pools.require(tenant, target.pool)
-    return runAt ?? this.#options.clock.now() + (options.delayMs ?? 0)
+    const input = inputOf(target, tenant, options)
+    const job = newJob(input, { tenant, payload: null, now: this.#options.clock.now() })
+    await this.#options.jobs.require(tenant, input)
+    return job.nominal
+  }
+
+  async #put(owner: Owner, input: JobInput, payload: string | null, once?: Once<Created>): Promise<Created> {
+    const { tenant, actor } = owner
+    const answer = once && (async (put: PutJob) => once.answer(await this.#withLatest(put)))
+    const by = { actor, ...(once && { once: { key: once.key, answer: answer! } }) }
+    return this.#withLatest(await this.#options.jobs.put(tenant, input, payload, by))
+  }
+
+  async #withLatest(put: PutJob): Promise<Created> {
+    if (put.what === 'CREATED') return { ...put, latest: null }
+    const { job_id: jobId } = put.job.definition
+    return { ...put, latest: (await readLatest(this.#options.database, [jobId])).get(jobId) ?? null }
   }
 }
 
-function submissionOf(
-  target: SubmissionTarget,
-  tenant: string,
-  payload: string,
-  runAt: number,
-  options: SubmissionOptions,
-): Submission {
+/** What is due now has fired when it is answered: nothing more is to come. */
+export function submitted(job: NewJob): Created {
+  const { job_id: executionId } = job.definition
   return {
-    executionId: submissionId(runAt),
-    tenant,
-    name: options.name ?? null,
-    pool: target.pool,
-    lane: laneOf(options.priority ?? defaults.priority),
-    handler: target.handler,
-    runAt,
-    payload,
-    policy: storedPolicy(options),
-    labels: options.labels ?? null,
-    traceparent: options.traceparent ?? null,
+    job: { ...bornRecord(job), nominal: null, due: null },
+    latest: { executionId, state: 'PENDING', startedAt: null },
+    what: 'CREATED',
   }
+}
+
+function inputOf(target: SubmissionTarget, tenant: string, options: SubmissionOptions): JobInput {
+  const problems = new Problems()
+  problems.text('/tenant', tenant, limits.nameLength)
+  problems.throwIfAny()
+  return { ...options, type: options.delayMs === undefined ? 'ONE_SHOT' : 'DELAYED', target }
 }

@@ -1,13 +1,14 @@
 -- Changes a job under its lock: its definition (p_job, a new version), its state, and where its schedule stands. The
--- caller computed the latter from what it read, and names that: p_version and p_seen_due; if a fire or another change
--- came between, nothing is done and the caller looks again.
+-- caller computed the latter from what it read, and names that: p_version, p_seen_state and p_seen_due; if a fire or another
+-- change came between, nothing is done and the caller looks again.
 -- p_live: not null when the job begins to limit overlap. What is unfinished is then read here, under the job's lock: a
 -- trigger moves no schedule, so the caller cannot know.
 -- p_skipped: occurrences that this change removes, recorded as SKIPPED: {id, nominal, due, reason, last, count}.
+-- p_audit: who did it, {actor, action, detail}; recorded in the same transaction.
 -- Locks: schedules, then executions by id (of p_live), executions and endings for p_skipped.
 create or replace function carillon.change_job(
-  p_id uuid, p_version int, p_seen_due bigint, p_job jsonb, p_state text, p_nominal bigint, p_due bigint, p_live uuid[],
-  p_skipped jsonb, p_now timestamptz default null)
+  p_id uuid, p_version int, p_seen_state text, p_seen_due bigint, p_job jsonb, p_state text, p_nominal bigint, p_due bigint,
+  p_live uuid[], p_skipped jsonb, p_audit jsonb, p_now timestamptz default null)
 returns boolean
 language plpgsql volatile
 as $$
@@ -18,6 +19,11 @@ declare
 begin
   perform from carillon.schedules s
   where s.job_id = p_id and s.version = p_version and s.due is not distinct from carillon.at(p_seen_due) for update;
+  if not found then
+    return false;
+  end if;
+  -- In a statement of its own, after the lock: a paused job that was deleted has the same version and due time.
+  perform from carillon.jobs j where j.job_id = p_id and j.state = p_seen_state;
   if not found then
     return false;
   end if;
@@ -61,5 +67,9 @@ begin
       returning execution_id, tenant)
     insert into carillon.endings (execution_id, tenant, state) select b.execution_id, b.tenant, 'SKIPPED' from born b;
   end if;
+  insert into carillon.audit (at, tenant, actor, action, subject, detail)
+  select v_now, j.tenant, p_audit ->> 'actor', p_audit ->> 'action', p_id::text,
+    jsonb_build_object('version', j.version) || coalesce(p_audit -> 'detail', '{}')
+  from carillon.jobs j where j.job_id = p_id and p_audit is not null;
   return true;
 end $$;

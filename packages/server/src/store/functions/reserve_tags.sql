@@ -4,6 +4,8 @@
 -- Start-time fair queueing: a flow (tenant in a pool and lane) continues where its last execution ends, or at the lane's
 -- virtual time if that is further. Returns, in the order of the input, where the flow ends after the reservation; the
 -- caller's tags begin `cost` before it.
+-- The disk is not waited for: the commit of what uses the tags waits for everything before it, and tags that nobody used
+-- are not missed. [m] 0.19 ms a call instead of 0.38.
 -- Locks: flows by key; the caller passes each flow once, sorted by pool, lane, tenant.
 create or replace function carillon.reserve_tags(
   p_pools text[], p_lanes smallint[], p_tenants text[], p_costs bigint[], p_virtual_times bigint[])
@@ -13,6 +15,7 @@ as $$
 declare
   v_finish bigint;
 begin
+  perform set_config('synchronous_commit', 'off', true);
   for i in 1..cardinality(p_pools) loop
     insert into carillon.flows as f (pool, lane, tenant, finish)
     values (p_pools[i], p_lanes[i], p_tenants[i], p_virtual_times[i] + p_costs[i])

@@ -1,5 +1,6 @@
-import type { JobState } from '@carillon/contract'
+import { CarillonError, type JobState } from '@carillon/contract'
 import type { Database } from '../database.ts'
+import { type AnswerEntry, AnsweredBefore } from '../idempotency/answers.ts'
 import type { JobRecord, JobRow } from '../rows.ts'
 
 export interface JobChange {
@@ -14,25 +15,58 @@ export interface JobChange {
   skipped: { id: string; nominal: number; due: number; reason: string; last: number | null; count: number | null }[]
 }
 
-/** False: the job fired or was changed since `seen` was read; read it again. See functions/change_job.sql. */
-export async function changeJob(database: Database, seen: JobRecord, change: JobChange): Promise<boolean> {
-  const rows = await database.query<{ changed: boolean }>(
-    'change-job',
-    'select carillon.change_job($1,$2,$3,$4,$5,$6,$7,$8,$9,$10) changed',
-    [
-      seen.definition.job_id,
-      seen.version,
-      seen.due,
-      change.definition === null ? null : JSON.stringify(change.definition),
-      change.state,
-      change.nominal,
-      change.due,
-      change.live,
-      change.skipped.length === 0 ? null : JSON.stringify(change.skipped),
-      database.now,
-    ],
-  )
-  return rows[0]!.changed
+/** Who changed it, for the audit. */
+export interface AuditNote {
+  actor: string
+  /** Such as `job.updated`. */
+  action: string
+  /** Kept beside the version. */
+  detail?: object
+}
+
+/**
+ * False: the job fired or was changed since `seen` was read; read it again. `entry`: the request that asks for it, answered
+ * once; throws AnsweredBefore. See functions/change_job.sql.
+ */
+export async function changeJob(
+  database: Database,
+  seen: JobRecord,
+  change: JobChange,
+  audit: AuditNote | null = null,
+  entry: AnswerEntry | null = null,
+): Promise<boolean> {
+  try {
+    const rows = await database.query<{ changed: boolean }>(
+      'change-job',
+      `select case when changed then true else not carillon.unclaim_answer($13) end changed from (
+         select carillon.change_job($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12) changed
+         where carillon.claim_answer($13, $12) offset 0) done`,
+      [
+        seen.definition.job_id,
+        seen.version,
+        seen.state,
+        seen.due,
+        change.definition === null ? null : JSON.stringify(change.definition),
+        change.state,
+        change.nominal,
+        change.due,
+        change.live,
+        change.skipped.length === 0 ? null : JSON.stringify(change.skipped),
+        audit === null ? null : JSON.stringify(audit),
+        database.now,
+        entry && JSON.stringify(entry),
+      ],
+    )
+    if (rows.length === 0) throw new AnsweredBefore()
+    return rows[0]!.changed
+  } catch (error) {
+    if ((error as { constraint?: string }).constraint !== 'jobs_key') throw error
+    throw new CarillonError('STATE_CONFLICT', {
+      pointer: '/key',
+      message: `another job has the key ${change.definition?.key}`,
+      hint: 'Choose another key, or change that job',
+    })
+  }
 }
 
 /**

@@ -1,16 +1,59 @@
 import type { Database } from '../database.ts'
-import type { JobRow } from '../rows.ts'
+import type { Stand } from '../dedupes/stands.ts'
+import { type Submission, submissionArrays } from '../executions/submit.ts'
+import { type AnswerEntry, AnsweredBefore } from '../idempotency/answers.ts'
+import { iso, type JobRow } from '../rows.ts'
 
 export interface NewJob {
   definition: JobRow
   nominal: number
   due: number
+  createdAt: number
 }
 
-/** Creates jobs; answers the ids of those whose key was free. See functions/create_jobs.sql. */
-export async function createJobs(database: Database, jobs: NewJob[]): Promise<Set<string>> {
-  const rows = await database.query<{ create_jobs: string }>('create-jobs', 'select carillon.create_jobs($1)', [
-    JSON.stringify(jobs.map((job) => ({ ...job.definition, nominal: job.nominal, due: job.due }))),
-  ])
-  return new Set(rows.map((row) => row.create_jobs))
+/** What is created in one transaction, all or none. */
+export interface NewWork {
+  jobs: NewJob[]
+  actor: string
+  /** Due now, with their tags in the same order. */
+  submissions?: Submission[]
+  tags?: number[]
+  entry?: AnswerEntry | null
+  stand?: Stand
+}
+
+/** Up to so many are written as quickly as anything else. */
+const ordinarySize = 1_000
+/** Others wait for none of these locks; but those who read `ready` look back five seconds, no further. */
+const largeMs = 4_000
+
+/**
+ * False: nothing was written, because the key of a job was taken or what stood under the dedupe key has changed; look
+ * again. Throws AnsweredBefore. See functions/create_work.sql.
+ */
+export async function createWork(database: Database, work: NewWork): Promise<boolean> {
+  const { jobs, actor, submissions = [], tags = [], entry = null, stand } = work
+  const rows = await database.query<{ verdict: 'DONE' | 'ANSWERED' | 'AGAIN' }>(
+    'create-work',
+    'select carillon.create_work($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17) verdict',
+    [
+      entry && JSON.stringify(entry),
+      stand === undefined ? null : JSON.stringify(stand),
+      actor,
+      jobs.length === 0 ? null : JSON.stringify(jobs.map(rowOf)),
+      ...submissionArrays(submissions, tags),
+      database.now,
+    ],
+    { withinMs: jobs.length + submissions.length > ordinarySize ? largeMs : undefined },
+  )
+  const { verdict } = rows[0]!
+  if (verdict === 'ANSWERED') throw new AnsweredBefore()
+  return verdict === 'DONE'
+}
+
+/** What is null is left out: [m] half of the time goes into reading the JSON. */
+function rowOf({ definition, nominal, due, createdAt }: NewJob): object {
+  const row: Record<string, unknown> = { nominal, due, created_at: iso(createdAt) }
+  for (const [column, value] of Object.entries(definition)) if (value !== null) row[column] = value
+  return row
 }

@@ -1,5 +1,7 @@
 -- What the ways in need: owners of pools and workers, API keys, answers to be repeated, duplicates, long work.
 -- Nodes of the version before go on working beside it.
+--
+-- Lock order: idempotency, dedupes, operations, then as in the head of 0001.
 
 alter table carillon.pools add column tenant text collate "C";
 -- Null: a worker with a platform token, which serves the pools of the installation.
@@ -34,11 +36,12 @@ create table carillon.idempotency (
 );
 create index idempotency_at on carillon.idempotency using brin (at);
 
--- Which submission stands under a dedupe key. The row is also the key's lock; in the lock order it comes before all others.
+-- Which submission stands under a dedupe key. The row is also the key's lock.
 create table carillon.dedupes (
   tenant text collate "C" not null,
   key text collate "C" not null,
   execution_id uuid not null,
+  -- When the first of those came that stood here one after the other.
   first_at timestamptz not null,
   -- A submission before this time is a duplicate even after the end.
   window_until timestamptz,
@@ -57,7 +60,11 @@ create table carillon.operations (
   skipped bigint not null default 0,
   -- Where it goes on: the last id or time it has dealt with.
   position text,
+  -- CANCEL: held by whoever was ending them, to be asked again. BACKFILL: let go and not ended yet.
+  open uuid[] not null default '{}',
   rate_per_sec float8,
+  -- Taken up for the n-th time: whoever took it up before writes no more.
+  fence bigint not null default 0,
   next_at timestamptz not null default clock_timestamp(),
   created_by text not null,
   created_at timestamptz not null default clock_timestamp(),
@@ -67,5 +74,8 @@ create table carillon.operations (
   check ((state = 'RUNNING') = (finished_at is null))
 ) with (fillfactor = 50);
 create index operations_next on carillon.operations (next_at) where state = 'RUNNING';
+
+-- SKIPPED rows that stand for several occurrences: a backfill asks which one stands for a time. No ordinary row is in it.
+create index executions_skipped on carillon.executions (job_id, execution_id) where skipped_last is not null;
 
 create index audit_tenant on carillon.audit (tenant, audit_id);

@@ -1,4 +1,18 @@
+import { listAudit } from './audit.ts'
+import { docs, docsScript } from './docs.ts'
 import { healthz, readyz } from './health.ts'
+import { metrics } from './metrics.ts'
 import { openapi } from './openapi.ts'
+import { cancelOperation, getOperation } from './operations.ts'
 
-export const systemRoutes = { healthz, readyz, openapi }
+export const systemRoutes = {
+  getOperation,
+  cancelOperation,
+  listAudit,
+  docs,
+  docsScript,
+  healthz,
+  readyz,
+  metrics,
+  openapi,
+}

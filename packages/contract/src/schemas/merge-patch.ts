@@ -1,0 +1,29 @@
+/** Merge patches (RFC 7396): of an object what is left out stays and null removes, at every depth. */
+import { type TSchema, Type } from 'typebox'
+
+type Properties = Record<string, TSchema>
+
+/** What may be sent to change a value of the schema. What comes of it has to fit the schema itself. */
+export function MergePatch<T>(schema: TSchema, title: string) {
+  return Type.Unsafe<T>(patchOf({ ...schema, title }))
+}
+
+function patchOf(schema: object): TSchema {
+  const { properties, patternProperties, required: _, title, examples: __, ...rest } = schema as Record<string, unknown>
+  if (properties === undefined && patternProperties === undefined) return schema as TSchema
+  return {
+    ...rest,
+    ...(typeof title === 'string' && { title: title.endsWith('Patch') ? title : `${title}Patch` }),
+    ...(properties !== undefined && { properties: removable(properties as Properties) }),
+    ...(patternProperties !== undefined && { patternProperties: removable(patternProperties as Properties) }),
+  } as TSchema
+}
+
+function removable(properties: Properties): Properties {
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => [
+      name,
+      { anyOf: [patchOf(schema), { type: 'null' }] } as TSchema,
+    ]),
+  )
+}

@@ -1,0 +1,100 @@
+/**
+ * What a backfill does with a stretch of occurrences that have passed: those without a record are run; those recorded as
+ * SKIPPED only if asked for; all others have run or were decided about, and are left alone.
+ *
+ * A SKIPPED row may stand for several occurrences in a row. Running one of them cuts that row: what lies before it stays in
+ * the row, what lies after it gets a row of its own. So every occurrence is recorded in exactly one row at any time, however
+ * far the backfill has come. Parts are counted by the schedule as it is now: if that has changed since, the parts are
+ * its, the sum is kept.
+ */
+
+/** A SKIPPED row: the occurrences it stands for. */
+export interface SkippedRow {
+  id: string
+  first: number
+  last: number
+  count: number
+}
+
+/** What the ledger has at the time of an occurrence. */
+export type Recorded = { skipped: SkippedRow } | { skipped: null }
+
+export interface Cut {
+  id: string
+  last: number
+  /** Occurrences of the row before this one, the last of them at `prev`. */
+  head: number
+  prev: number | null
+  tail: { id: string; nominal: number; due: number; count: number } | null
+}
+
+export interface Fill {
+  id: string
+  nominal: number
+  due: number
+  /** Occurrences left alone since the fill before. */
+  passed: number
+  cover: Cut | null
+}
+
+export interface BackfillInput {
+  /** Ascending, all of a stretch. */
+  occurrences: number[]
+  recorded: ReadonlyMap<number, Recorded>
+  /** The SKIPPED row that begins before the stretch and may reach into it. */
+  before: SkippedRow | null
+  includeSkipped: boolean
+  /** At most so many fills. */
+  room: number
+  idOf: (nominal: number) => string
+  jitterMs: number
+  next: (after: number) => number | null
+  /** The last occurrence before `before`, from `first` on. */
+  previous: (first: number, before: number) => number
+  /** Occurrences from `first` on and before `before`. */
+  count: (first: number, before: number) => number
+}
+
+export interface BackfillPlan {
+  fills: Fill[]
+  /** Left alone after the last fill. */
+  passed: number
+  /** The last occurrence that was dealt with; null: none. */
+  position: number | null
+}
+
+export function planBackfill(input: BackfillInput): BackfillPlan {
+  const { occurrences, recorded, includeSkipped, room, idOf, jitterMs } = input
+  const plan: BackfillPlan = { fills: [], passed: 0, position: null }
+  let reach = input.before
+  for (const nominal of occurrences) {
+    const row = recorded.get(nominal)
+    if (row?.skipped) reach = row.skipped
+    const cover = row ? row.skipped : reach !== null && reach.last >= nominal ? reach : null
+    if ((row && !row.skipped) || (cover && !includeSkipped)) {
+      plan.passed++
+    } else {
+      if (plan.fills.length >= room) return plan
+      const cut = cover && cutOf(input, cover, nominal)
+      plan.fills.push({ id: idOf(nominal), nominal, due: nominal + jitterMs, passed: plan.passed, cover: cut })
+      plan.passed = 0
+      if (cut) reach = cut.tail && { id: cut.tail.id, first: cut.tail.nominal, last: cut.last, count: cut.tail.count }
+    }
+    plan.position = nominal
+  }
+  return plan
+}
+
+function cutOf(input: BackfillInput, cover: SkippedRow, nominal: number): Cut {
+  const { idOf, jitterMs, next, previous, count } = input
+  const { id, first, last } = cover
+  const head = nominal === first ? 0 : Math.min(Math.max(count(first, nominal), 1), Math.max(cover.count - 1, 1))
+  const prev = nominal === first ? null : Math.max(previous(first, nominal), first)
+  const following = next(nominal)
+  const left = cover.count - head - 1
+  const tail =
+    following === null || following > last || left < 1
+      ? null
+      : { id: idOf(following), nominal: following, due: following + jitterMs, count: left }
+  return { id, last, head, prev, tail }
+}

@@ -1,0 +1,19 @@
+/** Versions as ETags. A version is a number; it is taken with and without what ETags are dressed in. */
+import { CarillonError } from '@carillon/contract'
+
+export function etagOf(version: number): { etag: string } {
+  return { etag: `"${version}"` }
+}
+
+/** The version that a change is meant for; undefined: whichever there is. */
+export function versionOf(headers: { 'if-match'?: string } | undefined): number | undefined {
+  const text = headers?.['if-match']?.trim()
+  if (text === undefined || text === '*') return undefined
+  const version = /^(?:(?:W\/)?"(\d{1,9})"|(\d{1,9}))$/.exec(text)
+  if (version) return Number(version[1] ?? version[2])
+  throw new CarillonError('VALIDATION', {
+    pointer: '/if-match',
+    message: 'is not the ETag of a job',
+    hint: 'Send the ETag as the job came with it, such as "3"',
+  })
+}

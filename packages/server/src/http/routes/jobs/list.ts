@@ -1,0 +1,40 @@
+import { api } from '@carillon/contract/api'
+import { cursorOf, idOfCursor } from '../../../executions/cursor.ts'
+import { jobViewOf } from '../../../jobs/view.ts'
+import { readLatest } from '../../../store/jobs/latest.ts'
+import { aboveAllIds, listJobs as read } from '../../../store/jobs/list.ts'
+import { ok, route } from '../../route.ts'
+import { timeRangeOf } from '../../time-range.ts'
+
+export const listJobs = route(api.listJobs, async ({ query, caller }, { database }) => {
+  const { limit = 100, cursor, label = [], state, type, key, name, handler, pool, managedBy } = query
+  const before = cursor === undefined ? aboveAllIds : idOfCursor(cursor)
+  const { jobs, next } = await read(
+    database,
+    { tenant: caller.tenant, before, limit },
+    {
+      state: state ?? null,
+      type: type ?? null,
+      key: key ?? null,
+      name: name ?? null,
+      handler: handler ?? null,
+      pool: pool ?? null,
+      managedBy: managedBy ?? null,
+      labels: label.map(labelOf),
+      ...timeRangeOf(query),
+    },
+  )
+  const latest = await readLatest(
+    database,
+    jobs.map((job) => job.definition.job_id),
+  )
+  return ok({
+    items: jobs.map((job) => jobViewOf(job, latest.get(job.definition.job_id))),
+    nextCursor: next === null ? null : cursorOf(next),
+  })
+})
+
+function labelOf(text: string): Record<string, string> {
+  const colon = text.indexOf(':')
+  return Object.fromEntries([[text.slice(0, colon), text.slice(colon + 1)]])
+}

@@ -1,0 +1,18 @@
+import { api } from '@carillon/contract/api'
+import { together } from '../../../lib/together.ts'
+import { countExecutions } from '../../../store/executions/count.ts'
+import { route } from '../../route.ts'
+import type { Services } from '../../services.ts'
+
+const headers = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }
+
+const textOf = together(async ({ metrics, database }: Services) =>
+  // Without its database a node has fewer figures, not none.
+  metrics.text(await countExecutions(database).catch(() => ({}))),
+)
+
+export const metrics = route(api.metrics, async (_, services) => ({
+  status: 200,
+  headers,
+  text: await textOf(services),
+}))

@@ -1,0 +1,155 @@
+/** What a change makes of a job: its state and where its schedule stands. Pure: what was read and the time come in. */
+import { isDeepStrictEqual } from 'node:util'
+import { CarillonError } from '@carillon/contract'
+import { jitterOffsetMs } from '../domain/jitter.ts'
+import { missedWhilePaused } from '../domain/misfire.ts'
+import { nextWithin } from '../domain/schedule.ts'
+import { boundsOf, executionIdOf, scheduleOf } from '../store/job-schedule.ts'
+import type { JobChange } from '../store/jobs/change.ts'
+import type { JobRecord, JobRow } from '../store/rows.ts'
+import { firstOccurrence, nominalAfter } from './define.ts'
+
+export interface Moment {
+  now: number
+  /** Nothing can be recorded before this time: history there is gone. */
+  floor: number
+}
+
+/** Null: it is paused already. */
+export function paused(job: JobRecord): JobChange | null {
+  if (job.state === 'PAUSED') return null
+  if (job.state !== 'ACTIVE') throw conflict(job, 'be paused')
+  return { definition: null, state: 'PAUSED', nominal: job.nominal, due: null, live: null, skipped: [] }
+}
+
+/** Null: it is not paused. What has passed meanwhile is recorded. */
+export function resumed(job: JobRecord, moment: Moment): JobChange | null {
+  if (job.state === 'ACTIVE') return null
+  if (job.state !== 'PAUSED') throw conflict(job, 'be resumed')
+  const { skipped, next } = passedWhilePaused(job, moment)
+  return {
+    definition: null,
+    state: next === null ? 'COMPLETED' : 'ACTIVE',
+    nominal: next,
+    due: next === null ? null : next + jitterMsOf(job.definition),
+    live: null,
+    skipped,
+  }
+}
+
+/** A job that stays paused, with what has passed until now on record. Null: nothing has. */
+export function settled(job: JobRecord, moment: Moment): JobChange | null {
+  if (job.state !== 'PAUSED' || job.nominal === null) return null
+  const { skipped, next } = passedWhilePaused(job, moment)
+  if (next === job.nominal) return null
+  return {
+    definition: null,
+    state: next === null ? 'COMPLETED' : 'PAUSED',
+    nominal: next,
+    due: null,
+    live: null,
+    skipped,
+  }
+}
+
+export function removed(job: JobRecord, moment: Moment): JobChange {
+  const skipped = job.state === 'PAUSED' ? passedWhilePaused(job, moment).skipped : []
+  return { definition: null, state: 'DELETED', nominal: null, due: null, live: null, skipped }
+}
+
+/** `live`: see JobChange. */
+export function redefined(job: JobRecord, definition: JobRow, live: string[] | null, moment: Moment): JobChange {
+  const sameOccurrences = sameTimes(job.definition, definition)
+  if (job.state === 'COMPLETED' && sameOccurrences && job.definition.max_fires === definition.max_fires) {
+    return { definition, state: 'COMPLETED', nominal: null, due: null, live, skipped: [] }
+  }
+  if (definition.max_fires !== null && definition.max_fires <= job.fires) {
+    throw new CarillonError('SCHEDULE_NEVER_FIRES', {
+      pointer: '/maxFires',
+      message: `the job has fired ${job.fires} times already`,
+      hint: 'Give a larger maxFires, or leave it out',
+    })
+  }
+  const { now } = moment
+  const state = job.state === 'COMPLETED' ? 'ACTIVE' : job.state
+  const standing = (nominal: number, skipped: JobChange['skipped']): JobChange => {
+    const due = state === 'PAUSED' ? null : nominal + jitterMsOf(definition)
+    return { definition, state, nominal, due, live, skipped }
+  }
+  if (sameOccurrences && job.nominal !== null) return standing(job.nominal, [])
+  const { skipped, next } = state === 'PAUSED' ? passedWhilePaused(job, moment) : { skipped: [], next: job.nominal }
+  if (next !== null && next <= now) {
+    // Its time has come and it has not fired yet: if it is still an occurrence, it stays.
+    if (occursAt(definition, next)) return standing(next, skipped)
+    skipped.push(edited(job, next))
+  }
+  return standing(nominalAfter(definition, now) ?? firstOccurrence(definition, now), skipped)
+}
+
+/** The job as it will stand once the change is written. */
+export function changedRecord(job: JobRecord, change: JobChange, now: number): JobRecord {
+  const { state, nominal, due } = change
+  const definition = change.definition ?? job.definition
+  return { ...job, definition, version: job.version + (change.definition ? 1 : 0), state, nominal, due, updatedAt: now }
+}
+
+/** Two writings of one instant are the same. */
+export function sameDefinition(a: JobRow, b: JobRow): boolean {
+  return isDeepStrictEqual(normal(a), normal(b))
+}
+
+function passedWhilePaused(
+  job: JobRecord,
+  { now, floor }: Moment,
+): Pick<JobChange, 'skipped'> & { next: number | null } {
+  const { definition, nominal } = job
+  const jitterMs = jitterMsOf(definition)
+  const { missed, next } = missedWhilePaused(
+    scheduleOf(definition, nominal),
+    boundsOf(definition),
+    nominal!,
+    now,
+    jitterMs,
+  )
+  if (missed === null || missed.last < floor) return { skipped: [], next }
+  const { reason, last, count } = missed
+  const first = Math.max(missed.first, floor)
+  return {
+    skipped: [{ id: executionIdOf(definition, first), nominal: first, due: first + jitterMs, reason, last, count }],
+    next,
+  }
+}
+
+function edited(job: JobRecord, nominal: number): JobChange['skipped'][number] {
+  const id = executionIdOf(job.definition, nominal)
+  return { id, nominal, due: job.due ?? nominal, reason: 'EDITED', last: null, count: null }
+}
+
+function occursAt(job: JobRow, nominal: number): boolean {
+  return job.type !== 'DELAYED' && nextWithin(scheduleOf(job, null), boundsOf(job), nominal - 1) === nominal
+}
+
+function sameTimes(a: JobRow, b: JobRow): boolean {
+  const times = (job: JobRow) => [
+    ...[job.type, job.delay_ms, job.cron, job.interval, job.timezone, job.dst_gap, job.dst_overlap],
+    ...[job.run_at, job.anchor, job.start_at, job.end_at].map(instant),
+  ]
+  return isDeepStrictEqual(times(a), times(b))
+}
+
+function normal(job: JobRow): object {
+  const { run_at, anchor, start_at, end_at, ...rest } = job
+  return { ...rest, times: [run_at, anchor, start_at, end_at].map(instant) }
+}
+
+function instant(text: string | null): number | null {
+  return text === null ? null : Date.parse(text)
+}
+
+function jitterMsOf(job: JobRow): number {
+  return jitterOffsetMs(job.job_id, job.jitter_sec)
+}
+
+function conflict(job: JobRecord, verb: string): CarillonError {
+  return new CarillonError('STATE_CONFLICT', { message: `a job that is ${job.state} cannot ${verb}` })
+}

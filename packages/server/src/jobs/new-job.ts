@@ -1,0 +1,38 @@
+/** A job that does not exist yet, from what was asked for: checked, with its first occurrence. */
+import type { JobInput } from '@carillon/contract'
+import { newId } from '../domain/identity.ts'
+import { jitterOffsetMs } from '../domain/jitter.ts'
+import type { NewJob } from '../store/jobs/create.ts'
+import { iso, type JobRecord } from '../store/rows.ts'
+import { defineJob, firstOccurrence } from './define.ts'
+
+export interface NewJobOptions {
+  tenant: string
+  /** JSON text. */
+  payload: string | null
+  now: number
+}
+
+export function newJob(input: JobInput, options: NewJobOptions): NewJob {
+  const createdAt = Math.floor(options.now)
+  const definition = defineJob(input, { ...options, jobId: newId(createdAt) })
+  const nominal = firstOccurrence(definition, options.now)
+  if (input.type === 'ONE_SHOT' || input.type === 'DELAYED') definition.job_id = newId(nominal)
+  const due = nominal + jitterOffsetMs(definition.job_id, definition.jitter_sec)
+  return { definition, nominal, due, createdAt }
+}
+
+/** The same at another time, which its id carries: for what fires once. */
+export function runningAt(job: NewJob, nominal: number): NewJob {
+  const { definition } = job
+  const run_at = definition.type === 'ONE_SHOT' ? iso(nominal) : null
+  const job_id = newId(nominal)
+  const due = nominal + jitterOffsetMs(job_id, definition.jitter_sec)
+  return { ...job, definition: { ...definition, job_id, run_at }, nominal, due }
+}
+
+/** The job as it will stand once it is written. */
+export function bornRecord({ definition, nominal, due, createdAt }: NewJob): JobRecord {
+  const born = { version: 1, state: 'ACTIVE', shard: 0, fires: 0, createdAt, updatedAt: createdAt } as const
+  return { definition, nominal, due, ...born }
+}

@@ -1,0 +1,80 @@
+/** Changes of a part of a job, as merge patches (RFC 7396) of the definition as it was asked for. */
+import type { JobInput, JobPatch } from '@carillon/contract'
+import { encodeJson } from '@carillon/sdk'
+import { type JobRow, priorityOf } from '../store/rows.ts'
+import type { Wish } from './jobs.ts'
+import { targetOf } from './target.ts'
+
+/** The definition of a job as one would ask for it, but for its payload. */
+export function inputOf(job: JobRow): JobInput {
+  const { retryPolicy, timeoutSec, heartbeatTimeoutSec, delivery, cancelGraceSec, unknownHandlerSec, ...rest } =
+    job.policy ?? {}
+  return given({
+    name: job.name,
+    key: job.key,
+    managedBy: job.managed_by,
+    type: job.type,
+    runAt: job.run_at,
+    delayMs: job.delay_ms,
+    schedule: job.cron,
+    interval: job.interval,
+    anchor: job.anchor,
+    timezone: job.timezone,
+    dst: { gap: job.dst_gap, overlap: job.dst_overlap },
+    startAt: job.start_at,
+    endAt: job.end_at,
+    maxFires: job.max_fires,
+    jitterSec: job.jitter_sec,
+    misfire: job.misfire,
+    misfireAfterSec: job.misfire_after_sec,
+    maxCatchUp: job.max_catch_up,
+    graceSec: job.grace_sec,
+    overlap: job.overlap,
+    pauseAfterFailures: rest.pauseAfterFailures,
+    priority: priorityOf(job.lane),
+    ...{ retryPolicy, timeoutSec, heartbeatTimeoutSec, delivery, cancelGraceSec, unknownHandlerSec },
+    startWithinSec: job.start_within_sec,
+    deadlineSec: job.deadline_sec,
+    labels: job.labels,
+    target: targetOf(job, rest.target),
+  }) as unknown as JobInput
+}
+
+/** What a job would be asked for as after the patch. A payload that the patch leaves alone stays to the letter. */
+export function patched(job: JobRow, { payload, ...patch }: JobPatch): Wish {
+  const before = inputOf(job) as object
+  // With another type the time of the old one goes: it is about that time only.
+  const base = patch.type === undefined || patch.type === job.type ? before : without(before, timeFields)
+  return { input: merged(base, patch) as JobInput, payload: patchedPayload(job.payload, payload) }
+}
+
+const timeFields = new Set(['runAt', 'delayMs', 'schedule', 'interval', 'anchor'])
+
+function patchedPayload(before: string | null, patch: unknown): string | null {
+  if (patch === undefined) return before
+  if (patch === null) return null
+  return encodeJson(merged(before === null ? null : JSON.parse(before), patch), 'payload')
+}
+
+/** RFC 7396. Entries are only ever copied, so that no name in a patch means more than itself. */
+export function merged(before: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch
+  const entries = new Map(isObject(before) ? Object.entries(before) : [])
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) entries.delete(name)
+    else entries.set(name, merged(entries.get(name), value))
+  }
+  return Object.fromEntries(entries)
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function given(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined))
+}
+
+function without(fields: object, names: ReadonlySet<string>): object {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.has(name)))
+}

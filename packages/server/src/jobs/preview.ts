@@ -1,0 +1,107 @@
+/** When a job fires next, and when a schedule would that nobody has created yet. Pure: the time comes in. */
+import { type DstPolicy, defaults, dstGaps, dstOverlaps, limits, type WireJobInput } from '@carillon/contract'
+import { jitterOffsetMs } from '../domain/jitter.ts'
+import { missedWhilePaused } from '../domain/misfire.ts'
+import { type DstMark, type Fire, fireAt, fires, preview, type RecurringSpec } from '../domain/preview.ts'
+import { upcoming } from '../domain/schedule.ts'
+import { boundsOf, recurringSpecOf, scheduleOf } from '../store/job-schedule.ts'
+import type { JobRecord } from '../store/rows.ts'
+import { Problems } from './validate.ts'
+
+type Instant = string | number | Date
+
+export interface PreviewInput {
+  /** A cron expression. Exactly one of `schedule` and `interval`. */
+  schedule?: string
+  /** An ISO 8601 duration. */
+  interval?: string
+  /** What an interval counts from; `after` unless given. */
+  anchor?: Instant
+  timezone?: string
+  dst?: WireJobInput['dst']
+  startAt?: Instant
+  endAt?: Instant
+  after: Instant
+  /** 10 unless given. */
+  count?: number
+}
+
+export interface FireView {
+  /** The occurrence. */
+  scheduledFor: Date
+  /** With the job's jitter. */
+  dueAt: Date
+  /** `scheduledFor` on the clock of the zone, with the offset of that day. */
+  local: string
+  dst: DstMark | null
+}
+
+export interface Fires {
+  timezone: string
+  fires: FireView[]
+}
+
+/**
+ * The times a schedule would fire.
+ *
+ * @example
+ * ```ts
+ * import { previewFires } from '@carillon/server/administration'
+ *
+ * const { fires } = previewFires({ schedule: '30 2 * * *', timezone: 'Europe/Berlin', after: '2027-03-27T12:00:00Z' })
+ * console.log(fires[0]?.local, fires[0]?.dst) // 2027-03-28T03:30:00+02:00 SHIFTED
+ * ```
+ */
+export function previewFires(input: PreviewInput): Fires {
+  const problems = new Problems()
+  const { schedule, interval, timezone = defaults.timezone } = input
+  if ((schedule === undefined) === (interval === undefined)) {
+    problems.add('/schedule', 'is needed, or else interval', 'Give exactly one of schedule and interval')
+  }
+  if (input.anchor !== undefined && interval === undefined) problems.add('/anchor', 'belongs to an interval')
+  problems.text('/timezone', timezone, limits.nameLength)
+  if (problems.object('/dst', input.dst)) {
+    problems.oneOf('/dst/gap', input.dst.gap, dstGaps)
+    problems.oneOf('/dst/overlap', input.dst.overlap, dstOverlaps)
+  }
+  problems.integer('/count', input.count, { min: 1, max: 1_000 })
+  const after = problems.instant('/after', input.after)
+  const anchor = problems.instant('/anchor', input.anchor) ?? after
+  const bounds = {
+    startAt: problems.instant('/startAt', input.startAt),
+    endAt: problems.instant('/endAt', input.endAt),
+  }
+  problems.throwIfAny()
+  const dst: DstPolicy = { ...defaults.dst, ...input.dst }
+  const spec: RecurringSpec =
+    interval === undefined
+      ? { type: 'CRON', expression: schedule!, timezone, dst }
+      : { type: 'INTERVAL', interval, anchor: anchor!, timezone, dst }
+  return { timezone, fires: preview(spec, bounds, after!, input.count ?? 10).map((fire) => viewOf(fire, 0)) }
+}
+
+/** The next times of a job; of a paused one, those that it would fire at if it were resumed now. */
+export function nextFiresOf(job: JobRecord, now: number, count: number): Fires {
+  const { definition } = job
+  const jitterMs = jitterOffsetMs(definition.job_id, definition.jitter_sec)
+  const left = definition.max_fires === null ? count : Math.min(count, definition.max_fires - job.fires)
+  const first = firstOf(job, now, jitterMs)
+  const { timezone } = definition
+  if (first === null || left <= 0) return { timezone, fires: [] }
+  const spec = recurringSpecOf(definition)
+  if (spec === null) return { timezone, fires: [viewOf(fireAt(first, timezone), jitterMs)] }
+  // One that waits to be fired comes first; what else has passed is no fire to come.
+  const from = Math.max(first, Math.floor(now) - jitterMs)
+  const more = upcoming(scheduleOf(definition, null), boundsOf(definition), from, left - 1)
+  return { timezone, fires: fires(spec, [first, ...more]).map((fire) => viewOf(fire, jitterMs)) }
+}
+
+function firstOf({ state, definition, nominal }: JobRecord, now: number, jitterMs: number): number | null {
+  if (nominal === null || state === 'ACTIVE') return nominal
+  if (state !== 'PAUSED') return null
+  return missedWhilePaused(scheduleOf(definition, nominal), boundsOf(definition), nominal, now, jitterMs).next
+}
+
+function viewOf({ scheduledFor, local, dst }: Fire, jitterMs: number): FireView {
+  return { scheduledFor: new Date(scheduledFor), dueAt: new Date(scheduledFor + jitterMs), local, dst }
+}

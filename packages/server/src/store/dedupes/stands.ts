@@ -1,0 +1,67 @@
+/** Which submission stands under a dedupe key. Primary key: tenant, key. Written by carillon.take_stand alone. */
+import type { Standing } from '../../domain/dedupe.ts'
+import type { Database } from '../database.ts'
+
+/** What a caller saw under the key, and what shall stand there instead. */
+export interface Stand {
+  tenant: string
+  key: string
+  /** Null: nothing stood there. */
+  seen: string | null
+  withdraw: boolean
+  id: string
+  firstAt: number
+  windowUntil: number | null
+}
+
+/** What stands under a key. */
+export interface Stood extends Standing {
+  /** The id it was given when it came. */
+  submissionId: string
+  /** The same, unless its time was changed before it fired. */
+  executionId: string
+}
+
+export async function readStanding(database: Database, tenant: string, key: string): Promise<Stood | null> {
+  const rows = await database.query<Stood>(
+    'read-standing',
+    `select d.execution_id "submissionId", coalesce(carillon.fired_as(d.execution_id), d.execution_id) "executionId",
+       carillon.ms(d.first_at) "firstAt", carillon.ms(d.window_until) "windowUntil",
+       carillon.standing(d.execution_id) state
+     from carillon.dedupes d where d.tenant = $1 and d.key = $2`,
+    [tenant, key],
+  )
+  return rows[0] ?? null
+}
+
+export interface StandPosition {
+  tenant: string
+  key: string
+}
+
+/**
+ * Looks at the next `limit` rows after `after` and removes those whose submission has ended and whose window is over.
+ * Answers where it got to; null: that was the end. Locks: dedupes by key (SKIP LOCKED).
+ */
+export async function pruneStands(
+  database: Database,
+  after: StandPosition,
+  limit: number,
+): Promise<StandPosition | null> {
+  const rows = await database.query<StandPosition & { seen: number }>(
+    null,
+    `with page as (
+       select d.tenant, d.key from carillon.dedupes d where (d.tenant, d.key) > ($1, $2) order by d.tenant, d.key limit $3
+     ), over as (
+       select d.tenant, d.key from page p join carillon.dedupes d on d.tenant = p.tenant and d.key = p.key
+       where coalesce(d.window_until, d.first_at) <= coalesce($4, clock_timestamp())
+         and coalesce(carillon.standing(d.execution_id), 'ENDED') = 'ENDED'
+       for update of d skip locked
+     ), gone as (
+       delete from carillon.dedupes d using over o where d.tenant = o.tenant and d.key = o.key)
+     select p.tenant, p.key, (select count(*) from page) seen from page p order by p.tenant desc, p.key desc limit 1`,
+    [after.tenant, after.key, limit, database.now],
+  )
+  const last = rows[0]
+  return last === undefined || last.seen < limit ? null : { tenant: last.tenant, key: last.key }
+}

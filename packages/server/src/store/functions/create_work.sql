@@ -1,0 +1,48 @@
+-- CREATE: jobs that have something to come and submissions that are due now, all or none in one transaction, with what
+-- proves that they were asked for.
+--
+-- p_entry: the request's Idempotency-Key and answer, see claim_answer. p_stand: the dedupe key, see take_stand:
+-- {tenant, key, seen, withdraw, id, firstAt, windowUntil}. p_jobs: see create_jobs; those that recur are in the audit. The rest: see
+-- submit. Answers DONE; ANSWERED: the request was answered before; AGAIN: a key was taken since the caller looked.
+-- Locks: idempotency, dedupes, what take_stand locks, its own rows by key.
+create or replace function carillon.create_work(
+  p_entry jsonb, p_stand jsonb, p_actor text, p_jobs jsonb,
+  p_ids uuid[], p_tenants text[], p_names text[], p_pools text[], p_lanes smallint[], p_handlers text[], p_tags bigint[],
+  p_runs_at bigint[], p_payloads text[], p_policies jsonb[], p_labels jsonb[], p_traceparents text[],
+  p_now timestamptz default null)
+returns text
+language plpgsql volatile
+as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_made uuid[];
+begin
+  if not carillon.claim_answer(p_entry, v_now) then
+    return 'ANSWERED';
+  end if;
+  if p_stand is not null and not carillon.take_stand(
+      p_stand ->> 'tenant', p_stand ->> 'key', (p_stand ->> 'seen')::uuid, (p_stand ->> 'withdraw')::boolean,
+      (p_stand ->> 'id')::uuid, (p_stand ->> 'firstAt')::bigint, (p_stand ->> 'windowUntil')::bigint, p_actor, v_now) then
+    raise exception using errcode = 'CA001';
+  end if;
+  if p_jobs is not null then
+    v_made := array(select * from carillon.create_jobs(p_jobs));
+    if cardinality(v_made) < jsonb_array_length(p_jobs) then
+      raise exception using errcode = 'CA001';
+    end if;
+    insert into carillon.audit (at, tenant, actor, action, subject, detail)
+    select v_now, j.tenant, p_actor, 'job.created', j.job_id, jsonb_strip_nulls(jsonb_build_object(
+      'name', j.name, 'key', j.key, 'type', j.type, 'replaces',
+      case when (p_stand ->> 'withdraw')::boolean then p_stand ->> 'seen' end))
+    from unnest(v_made) m(job_id) join carillon.jobs j on j.job_id = m.job_id
+    -- One that runs once is work that is to come: the ledger will be its record, and the audit is kept for good.
+    where j.type in ('CRON', 'INTERVAL') or j.key is not null;
+  end if;
+  if cardinality(p_ids) > 0 then
+    perform carillon.submit(p_ids, p_tenants, p_names, p_pools, p_lanes, p_handlers, p_tags, p_runs_at, p_payloads,
+      p_policies, p_labels, p_traceparents, p_now);
+  end if;
+  return 'DONE';
+exception when sqlstate 'CA001' then
+  return 'AGAIN';   -- nothing of it has happened
+end $$;

@@ -1,0 +1,33 @@
+import type { Database } from '../database.ts'
+
+export interface FailingJob {
+  tenant: string
+  jobId: string
+  /** So many dead letters in a row. */
+  failures: number
+}
+
+/**
+ * Of the jobs of these executions, the active ones that ask to be paused after so many dead letters in a row and have
+ * them. Nothing is counted anywhere: the newest executions say it. SKIPPED and CANCELLED ones say nothing, and of those no
+ * more than a thousand are passed over; nor does what ended before the job was changed or resumed: that is a new chance. Locks: none. Indexes: executions_pkey, jobs_by_id, executions_job.
+ */
+export function readFailing(database: Database, executionIds: string[]): Promise<FailingJob[]> {
+  return database.query<FailingJob>(
+    'read-failing',
+    `select j.tenant, j.job_id "jobId", p.failures
+     from (select distinct e.job_id from unnest($1::uuid[]) i(execution_id)
+           join carillon.executions e on e.execution_id = i.execution_id) died
+     join carillon.jobs j on j.job_id = died.job_id and j.state = 'ACTIVE'
+     cross join lateral (select (j.policy ->> 'pauseAfterFailures')::int failures) p
+     where p.failures = (
+       select count(*) from (
+         select seen.state from (
+           select e.execution_id, e.state, e.finished_at from carillon.executions e
+           where e.job_id = j.job_id and e.job_id <> e.execution_id
+           order by e.execution_id desc limit p.failures + 1000) seen
+         where seen.state in ('SUCCEEDED', 'DEAD') and seen.finished_at > j.updated_at order by seen.execution_id desc limit p.failures) ended
+       where ended.state = 'DEAD')`,
+    [executionIds],
+  )
+}

@@ -1,0 +1,74 @@
+/**
+ * Jobs whose definition is in the ledger only: submissions, and one-shots that have fired; and what a caller enqueued in a
+ * transaction of its own and is not taken up yet.
+ */
+import { defaults } from '@carillon/contract'
+import type { Database } from '../database.ts'
+import { iso, type JobRecord, type StoredPolicy } from '../rows.ts'
+
+interface Row {
+  tenant: string
+  name: string | null
+  pool: string
+  lane: number
+  handler: string
+  payload: string | null
+  policy: StoredPolicy | null
+  labels: Record<string, string> | null
+  run_at: number
+  /** Null: not fired yet. */
+  fired_at: number | null
+  finished_at: number | null
+}
+
+const definition = 'tenant, name, pool, lane, handler, payload, policy, labels'
+const fired = `select ${definition}, carillon.ms(scheduled_for) run_at, carillon.ms(fired_at) fired_at,
+  carillon.ms(finished_at) finished_at from carillon.executions`
+
+/**
+ * ACTIVE until its execution has ended, then COMPLETED. Indexes: executions_pkey; executions_job for one whose time was
+ * changed, as its execution has an id of its own; submissions_pkey.
+ */
+export async function readLedgerJob(database: Database, tenant: string, jobId: string): Promise<JobRecord | null> {
+  const read = async (name: string, text: string) => (await database.query<Row>(name, text, [jobId, tenant]))[0]
+  const row =
+    (await read(
+      'read-ledger-job',
+      `${fired} where execution_id = $1 and job_id = $1 and tenant = $2 and job_version is null`,
+    )) ??
+    (await read(
+      'read-ledger-job-moved',
+      `${fired} where job_id = $1 and job_id <> execution_id and tenant = $2 and job_version is null
+       order by execution_id desc limit 1`,
+    )) ??
+    (await read(
+      'read-enqueued-job',
+      `select ${definition}, carillon.ms(run_at) run_at, null::bigint fired_at, null::bigint finished_at
+       from carillon.submissions where execution_id = $1 and tenant = $2`,
+    ))
+  return row ? record(jobId, row) : null
+}
+
+function record(jobId: string, row: Row): JobRecord {
+  const { tenant, name, pool, lane, handler, payload, policy, labels } = row
+  const due = row.fired_at === null ? row.run_at : null
+  return {
+    definition: {
+      ...{ job_id: jobId, tenant, name: name ?? handler, type: 'ONE_SHOT', run_at: iso(row.run_at) },
+      ...{ delay_ms: null, cron: null, interval: null, anchor: null, timezone: defaults.timezone },
+      ...{ dst_gap: defaults.dst.gap, dst_overlap: defaults.dst.overlap, start_at: null, end_at: null },
+      ...{ max_fires: null, jitter_sec: 0, misfire: defaults.misfire, misfire_after_sec: defaults.misfireAfterSec },
+      ...{ max_catch_up: defaults.maxCatchUp, grace_sec: null, overlap: defaults.overlap },
+      ...{ start_within_sec: policy?.startWithinSec ?? null, deadline_sec: policy?.deadlineSec ?? null },
+      ...{ pool, lane, handler, payload, policy, labels, key: null, managed_by: null },
+    },
+    version: 1,
+    state: row.finished_at === null ? 'ACTIVE' : 'COMPLETED',
+    shard: 0,
+    nominal: due,
+    due,
+    fires: due === null ? 1 : 0,
+    createdAt: row.fired_at ?? row.run_at,
+    updatedAt: row.finished_at ?? row.fired_at ?? row.run_at,
+  }
+}

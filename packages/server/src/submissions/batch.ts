@@ -1,0 +1,126 @@
+/**
+ * Many at once, in one transaction: what is due now goes to the ledger, the rest among the jobs. All or none, unless those
+ * that are wrong may be left out; then each of them is answered with its problem.
+ */
+import { CarillonError, type ErrorDetail, type JobInput, type JobState } from '@carillon/contract'
+import { requireKept } from '../jobs/kept.ts'
+import { newJob } from '../jobs/new-job.ts'
+import { placeOf } from '../jobs/target.ts'
+import { breather } from '../lib/breather.ts'
+import { entryOf, type Once } from '../store/idempotency/answers.ts'
+import type { NewJob } from '../store/jobs/create.ts'
+import { wasTooSlow } from '../store/trouble.ts'
+import type { Owner, SubmissionsOptions } from './submissions.ts'
+import { isDue, mayBeSubmission, submissionOf } from './work.ts'
+
+/** One that is asked for, or what was found wrong with it before. `payload` is JSON text. */
+export type Wanted = { input: JobInput; payload: string | null } | { error: CarillonError }
+
+export type BatchItem = { jobId: string; state: JobState; nextFireAt: number | null } | { error: CarillonError }
+
+interface Made {
+  input: JobInput
+  job: NewJob
+  isDue: boolean
+}
+
+/** Throws AnsweredBefore if the request was. */
+export async function createBatch(
+  options: SubmissionsOptions,
+  owner: Owner,
+  wanted: Wanted[],
+  { partial, once }: { partial: boolean; once?: Once<BatchItem[]> },
+): Promise<BatchItem[]> {
+  const made = await makeAll(options, owner, wanted)
+  if (!partial) refuseIfAny(made)
+  const items = made.map((each): BatchItem => {
+    if ('error' in each) return each
+    const { job } = each
+    return { jobId: job.definition.job_id, state: 'ACTIVE', nextFireAt: each.isDue ? null : job.due }
+  })
+  const good = made.filter((each): each is Made => !('error' in each))
+  const due = good.filter((each) => each.isDue)
+  try {
+    await options.submitter.create({
+      actor: owner.actor,
+      jobs: good.filter((each) => !each.isDue).map(({ job }) => job),
+      submissions: due.map(({ job, input }) => submissionOf(job, input)),
+      entry: await entryOf(once, items),
+    })
+  } catch (error) {
+    if (!wasTooSlow(error)) throw error
+    const details = { message: 'the batch took too long to write; nothing was created', hint: 'Send fewer at a time' }
+    throw new CarillonError('UNAVAILABLE', details, { cause: error })
+  }
+  return items
+}
+
+async function makeAll(
+  options: SubmissionsOptions,
+  owner: Owner,
+  wanted: Wanted[],
+): Promise<(Made | { error: CarillonError })[]> {
+  const made: (Made | { error: CarillonError })[] = []
+  const check = placeCheck(options, owner)
+  const breathe = breather()
+  for (const each of wanted) {
+    await breathe()
+    made.push('error' in each ? each : await make(options, owner, each, check).catch(errorOf))
+  }
+  return made
+}
+
+async function make(
+  { clock, database }: SubmissionsOptions,
+  { tenant }: Owner,
+  { input, payload }: Exclude<Wanted, { error: unknown }>,
+  check: (input: JobInput) => Promise<void>,
+): Promise<Made> {
+  for (const field of ['key', 'dedupe'] as const) {
+    if (input[field] === undefined) continue
+    throw new CarillonError('VALIDATION', {
+      pointer: `/${field}`,
+      message: 'is not taken in a batch',
+      hint: 'Create this one with POST /v1/jobs',
+    })
+  }
+  const now = clock.now()
+  const job = newJob(input, { tenant, payload, now })
+  await check(input)
+  if (job.nominal < Math.floor(now)) await requireKept(database, job.nominal)
+  return { input, job, isDue: mayBeSubmission(input) && isDue(job, now) }
+}
+
+/** Asks for each pool once, not once for each that wants to go there. */
+function placeCheck({ jobs }: SubmissionsOptions, { tenant }: Owner): (input: JobInput) => Promise<void> {
+  const known = new Map<string, Promise<void>>()
+  return (input) => {
+    if (input.target.handler === undefined) return jobs.require(tenant, input)
+    const { pool } = placeOf(input.target)
+    const asked = known.get(pool) ?? jobs.require(tenant, input)
+    known.set(pool, asked)
+    return asked
+  }
+}
+
+function errorOf(error: unknown): { error: CarillonError } {
+  if (error instanceof CarillonError && error.status < 500) return { error }
+  throw error
+}
+
+const mostDetails = 1_000
+
+function refuseIfAny(made: (Made | { error: CarillonError })[]): asserts made is Made[] {
+  const details: ErrorDetail[] = []
+  const codes = new Set<CarillonError['code']>()
+  for (const [i, each] of made.entries()) {
+    if (!('error' in each)) continue
+    codes.add(each.error.code)
+    for (const detail of each.error.errors) details.push({ ...detail, pointer: `/jobs/${i}${detail.pointer ?? ''}` })
+  }
+  const [code] = codes
+  if (code === undefined) return
+  const left = details.length - mostDetails
+  if (left > 0) details.splice(mostDetails, left, { message: `and ${left} more`, hint: 'Correct these first' })
+  throw new CarillonError(codes.size === 1 ? code : 'VALIDATION', details)
+}

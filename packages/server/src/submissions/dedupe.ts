@@ -1,0 +1,111 @@
+/**
+ * Submissions with a dedupe key. What becomes of one is decided from what was read and written under the key's lock only if
+ * that still holds; if another came between, it is decided anew. That a duplicate changes nothing needs no lock: what it
+ * is a duplicate of stood there when it was read.
+ */
+import {
+  CarillonError,
+  type DedupeVerdict,
+  dedupeActions,
+  dedupeStates,
+  type JobInput,
+  limits,
+  ranges,
+} from '@carillon/contract'
+import { type DedupeRule, decideDedupe } from '../domain/dedupe.ts'
+import { requireKept } from '../jobs/kept.ts'
+import { bornRecord, newJob, runningAt } from '../jobs/new-job.ts'
+import { Problems } from '../jobs/validate.ts'
+import type { Database } from '../store/database.ts'
+import { readStanding, type Stood } from '../store/dedupes/stands.ts'
+import { readExecution } from '../store/executions/read.ts'
+import { claimAnswer, entryOf, type Once } from '../store/idempotency/answers.ts'
+import { readLedgerJob } from '../store/jobs/ledger.ts'
+import { readJob } from '../store/jobs/read.ts'
+import { type Created, type Owner, type SubmissionsOptions, submitted } from './submissions.ts'
+import { asSubmission, isDue, mayBeSubmission, submissionOf } from './work.ts'
+
+export interface DedupeAnswer {
+  verdict: DedupeVerdict
+  /** What stands. */
+  executionId: string
+}
+
+const maxTries = 50
+
+export async function submitDeduped(
+  options: SubmissionsOptions,
+  owner: Owner,
+  input: JobInput,
+  payload: string | null,
+  once?: Once<Created>,
+): Promise<Created> {
+  const { clock, database, jobs, submitter } = options
+  const { tenant, actor } = owner
+  const { key, rule } = ruleOf(input)
+  await jobs.require(tenant, input)
+  for (let tries = 0; tries < maxTries; tries++) {
+    const now = Math.floor(clock.now())
+    const wanted = newJob(input, { tenant, payload, now })
+    await requireKept(database, wanted.nominal)
+    const stood = await readStanding(database, tenant, key)
+    const decision = decideDedupe(rule, stood, { now, runAt: wanted.nominal })
+    if (decision.verdict === 'KEPT') {
+      const kept = await readKept(database, tenant, stood!)
+      if (kept === null) continue
+      const entry = await entryOf(once, kept)
+      if (entry) await claimAnswer(database, entry)
+      return kept
+    }
+    const { verdict, runAt, firstAt, windowUntil } = decision
+    const job = runAt === wanted.nominal ? wanted : runningAt(wanted, runAt)
+    const { job_id: id } = job.definition
+    const dueNow = mayBeSubmission(input) && isDue(job, now)
+    const born: Created = dueNow
+      ? submitted(asSubmission(job))
+      : { job: bornRecord(job), latest: null, what: 'CREATED' }
+    const made = { ...born, dedupe: { verdict, executionId: id } }
+    const written = await submitter.create({
+      actor,
+      jobs: dueNow ? [] : [job],
+      submissions: dueNow ? [submissionOf(job, input)] : [],
+      entry: await entryOf(once, made),
+      stand: { tenant, key, seen: stood?.submissionId ?? null, withdraw: verdict !== 'NEW', id, firstAt, windowUntil },
+    })
+    if (written) return made
+  }
+  throw new CarillonError('STATE_CONFLICT', {
+    pointer: '/dedupe/key',
+    message: `what stands under ${key} keeps changing`,
+    hint: 'Try again',
+  })
+}
+
+/** What stands, as a job. Null: it has moved on since it was read. */
+async function readKept(database: Database, tenant: string, stood: Stood): Promise<Created | null> {
+  const { submissionId, executionId, state } = stood
+  const coming = state === 'COMING'
+  const job = await (coming ? readJob : readLedgerJob)(database, tenant, submissionId)
+  const execution = coming ? null : await readExecution(database, tenant, executionId)
+  if (!job || (!coming && !execution)) return null
+  return { job, latest: execution, what: 'UNCHANGED', dedupe: { verdict: 'KEPT', executionId } }
+}
+
+function ruleOf({ dedupe, type, key }: JobInput): { key: string; rule: DedupeRule } {
+  const problems = new Problems()
+  if (!problems.object('/dedupe', dedupe)) throw problems.error()
+  const { windowSec, maxWaitSec, while: whilst = 'UNFINISHED', onDuplicate = 'KEEP' } = dedupe
+  problems.text('/dedupe/key', dedupe.key, limits.nameLength)
+  problems.oneOf('/dedupe/while', whilst, dedupeStates)
+  problems.oneOf('/dedupe/onDuplicate', onDuplicate, dedupeActions)
+  problems.integer('/dedupe/windowSec', windowSec, ranges.dedupeWindowSec)
+  problems.integer('/dedupe/maxWaitSec', maxWaitSec, ranges.dedupeMaxWaitSec)
+  if (type !== 'ONE_SHOT' && type !== 'DELAYED')
+    problems.add('/dedupe', `goes with ONE_SHOT and DELAYED, not ${type}`, 'Give the job a key instead')
+  if (key !== undefined)
+    problems.add('/key', 'cannot be given beside dedupe', 'A key names one job for good; leave one of them out')
+  if (maxWaitSec !== undefined && onDuplicate !== 'DEBOUNCE')
+    problems.add('/dedupe/maxWaitSec', 'goes with DEBOUNCE', 'Leave it out, or say onDuplicate: DEBOUNCE')
+  problems.throwIfAny()
+  return { key: dedupe.key, rule: { while: whilst, onDuplicate, windowSec, maxWaitSec } }
+}

@@ -1,0 +1,43 @@
+/** What is asked for is either a submission, due now and written to the ledger at once, or a job that is to come. */
+import type { JobInput } from '@carillon/contract'
+import type { Submission } from '../store/executions/submit.ts'
+import type { NewJob } from '../store/jobs/create.ts'
+import { iso } from '../store/rows.ts'
+
+/** What only a job can have: with one of these it goes among the jobs even if it is due. */
+const ofJobs = [
+  ...(['key', 'managedBy', 'startAt', 'endAt', 'maxFires', 'jitterSec', 'overlap', 'pauseAfterFailures'] as const),
+  ...(['misfire', 'misfireAfterSec', 'maxCatchUp', 'graceSec'] as const),
+]
+
+export function mayBeSubmission(input: JobInput): boolean {
+  return (input.type === 'ONE_SHOT' || input.type === 'DELAYED') && ofJobs.every((field) => input[field] === undefined)
+}
+
+/** A clock reads fractions of a millisecond, a nominal time does not. */
+export function isDue(job: NewJob, now: number): boolean {
+  return job.nominal < now + 1
+}
+
+/** The ledger knows no types: a submission is a one-shot, however it was asked for. */
+export function asSubmission(job: NewJob): NewJob {
+  const { definition, nominal } = job
+  if (definition.type === 'ONE_SHOT') return job
+  return { ...job, definition: { ...definition, type: 'ONE_SHOT', run_at: iso(nominal), delay_ms: null } }
+}
+
+export function submissionOf({ definition, nominal }: NewJob, input: JobInput): Submission {
+  return {
+    executionId: definition.job_id,
+    tenant: definition.tenant,
+    name: input.name ?? null,
+    pool: definition.pool,
+    lane: definition.lane,
+    handler: definition.handler,
+    runAt: nominal,
+    payload: definition.payload,
+    policy: definition.policy,
+    labels: definition.labels,
+    traceparent: input.traceparent ?? null,
+  }
+}

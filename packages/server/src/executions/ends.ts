@@ -15,6 +15,8 @@ export class Ends {
   readonly #signals: Signals
   readonly #waiting = new Map<string, Set<() => void>>()
   readonly #loop: Loop
+  readonly #giveUp = new Set<() => void>()
+  #closed = false
   #unsubscribe = () => {}
 
   constructor(options: { database: Database; signals: Signals; logger: Logger }) {
@@ -35,23 +37,35 @@ export class Ends {
     await this.#loop.stop()
   }
 
-  /** Resolves true when the execution has ended, false after `waitMs`. */
-  wait(executionId: string, waitMs: number): Promise<boolean> {
+  /** Whoever waits is answered at once, and so is whoever comes later: the node is going. */
+  close(): void {
+    this.#closed = true
+    for (const giveUp of this.#giveUp) giveUp()
+  }
+
+  /** Resolves true when the execution has ended, false after `waitMs` or when whoever waits has gone. */
+  wait(executionId: string, waitMs: number, gone?: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const settle = (ended: boolean) => {
         clearTimeout(timer)
+        gone?.removeEventListener('abort', onGone)
+        this.#giveUp.delete(onGone)
         const listeners = this.#waiting.get(executionId)
         listeners?.delete(onEnd)
         if (listeners?.size === 0) this.#waiting.delete(executionId)
         resolve(ended)
       }
       const onEnd = () => settle(true)
+      const onGone = () => settle(false)
       const timer = setTimeout(() => settle(false), waitMs)
       const listeners = this.#waiting.get(executionId)
       if (listeners) listeners.add(onEnd)
       else this.#waiting.set(executionId, new Set([onEnd]))
+      gone?.addEventListener('abort', onGone)
+      this.#giveUp.add(onGone)
+      if (gone?.aborted || this.#closed) onGone()
       // It may have ended before anybody listened.
-      this.#loop.wake()
+      else this.#loop.wake()
     })
   }
 

@@ -1,41 +1,118 @@
 /** Executions as people and programs handle them: read, waited for, cancelled, brought back. Bound to a tenant throughout. */
 import { CarillonError } from '@carillon/contract'
+import { isEnd } from '../domain/execution-state.ts'
+import { isId } from '../domain/identity.ts'
 import type { Jobs } from '../jobs/jobs.ts'
+import { Batcher } from '../lib/batcher.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
 import { cancel } from '../store/executions/cancel.ts'
-import { type ExecutionRecord, readExecution, readExecutionsOfJob } from '../store/executions/read.ts'
+import {
+  type ExecutionKey,
+  type ExecutionRecord,
+  readEach,
+  readExecutions,
+  readExecutionsOfJob,
+  readLog,
+} from '../store/executions/read.ts'
+import { readToCome, type ToCome } from '../store/executions/read-to-come.ts'
 import { replay } from '../store/executions/replay.ts'
+import { resumed, selectExecutions } from '../store/executions/select.ts'
 import { withdrawSubmission } from '../store/executions/submit.ts'
+import { cursorOf, idOfCursor } from './cursor.ts'
+import type { Ends } from './ends.ts'
+import { type ExecutionFilter, selectionOf } from './selection.ts'
 
 export interface ExecutionsOptions {
   database: Database
   signals: Signals
   clock: Clock
   jobs: Jobs
+  ends: Ends
 }
+
+export interface PageRequest {
+  limit: number
+  cursor?: string
+}
+
+export interface ExecutionPage {
+  records: ExecutionRecord[]
+  nextCursor: string | null
+}
+
+/** Of what a list looks at for one page; then the page is short and has a cursor. */
+const look = 5_000
+const dayMs = 86_400_000
+const mostReads = 50
 
 export type CancelOutcome = 'CANCELLED' | 'CANCELLING' | 'ENDED'
 
 export class Executions {
   readonly #options: ExecutionsOptions
+  /** What is asked for together is read together: the cost of a question is shared by all who ask at that moment. */
+  readonly #reads: Batcher<ExecutionKey, ExecutionRecord | null>
 
   constructor(options: ExecutionsOptions) {
     this.#options = options
+    const flush = (keys: ExecutionKey[]) => readEach(options.database, keys)
+    this.#reads = new Batcher({ maxItems: () => mostReads, concurrency: 3, flush })
   }
 
-  find(tenant: string, executionId: string): Promise<ExecutionRecord | null> {
-    return readExecution(this.#options.database, tenant, executionId)
+  async find(tenant: string, executionId: string): Promise<ExecutionRecord | null> {
+    return isId(executionId) ? this.#reads.add({ tenant, executionId }) : null
   }
 
   async read(tenant: string, executionId: string): Promise<ExecutionRecord> {
     const record = await this.find(tenant, executionId)
     if (record) return record
+    const coming = await this.toCome(tenant, executionId)
+    if (coming) throw toCome(executionId, coming)
+    // It may have fired between the two questions.
+    const fired = await this.find(tenant, executionId)
+    if (fired) return fired
     throw new CarillonError('EXECUTION_NOT_FOUND', {
       message: `there is no execution ${executionId}`,
       hint: 'Check the id and the tenant; history is kept for a limited time',
     })
+  }
+
+  /** When it has ended, or as it stands after `waitMs`. One that is still to come is waited for too. */
+  async readEnded(
+    tenant: string,
+    executionId: string,
+    { waitMs, gone }: { waitMs: number; gone?: AbortSignal },
+  ): Promise<ExecutionRecord> {
+    const record = await this.find(tenant, executionId)
+    if (record && isEnd(record.state)) return record
+    if (!record && !(await this.toCome(tenant, executionId))) return this.read(tenant, executionId)
+    await this.#options.ends.wait(executionId, waitMs, gone)
+    return this.read(tenant, executionId)
+  }
+
+  /** When a one-shot that has not fired yet will; null: no such thing. */
+  toCome(tenant: string, executionId: string): Promise<ToCome | null> {
+    return readToCome(this.#options.database, tenant, executionId)
+  }
+
+  /** What its handler logged, line by line. */
+  async logs(tenant: string, executionId: string): Promise<string[]> {
+    const log = await readLog(this.#options.database, tenant, executionId)
+    if (log === null) await this.read(tenant, executionId)
+    return log ? log.replace(/\n$/, '').split('\n') : []
+  }
+
+  /** Newest first. Without a job and without `from`: of the last 24 hours. */
+  async list(tenant: string, filter: ExecutionFilter, page: PageRequest): Promise<ExecutionPage> {
+    const { from, jobId, key } = filter
+    const recent = from === undefined && jobId === undefined && key === undefined
+    return this.#page(tenant, recent ? { ...filter, from: this.#options.clock.now() - dayMs } : filter, page)
+  }
+
+  /** Newest first, of the whole history. */
+  deadLetters(tenant: string, filter: Omit<ExecutionFilter, 'state'>, page: PageRequest): Promise<ExecutionPage> {
+    return this.#page(tenant, { ...filter, state: 'DEAD' }, page)
   }
 
   /** A job's executions, newest first. */
@@ -52,7 +129,10 @@ export class Executions {
     if (!(await this.find(tenant, executionId))) {
       // Not in the ledger yet: a one-shot to come has the same id. If it fires just now, its execution is there.
       if (await withdrawSubmission(database, tenant, executionId)) return 'CANCELLED'
-      if (await jobs.remove(tenant, executionId, { actor: why.actor }).then(() => true, unlessGone)) return 'CANCELLED'
+      const coming = await this.toCome(tenant, executionId)
+      if (coming && (await jobs.remove(tenant, executionId, { actor: why.actor }).then(() => true, unlessGone))) {
+        return 'CANCELLED'
+      }
       await this.read(tenant, executionId)
     }
     const [done] = await cancel(database, [executionId], why)
@@ -76,8 +156,30 @@ export class Executions {
     }
     if (done?.verdict === 'OVERLAP')
       throw new CarillonError('OVERLAP_FORBIDDEN', 'another execution of the job is unfinished')
-    throw new CarillonError('STATE_CONFLICT', { message: 'only DEAD and CANCELLED executions can be replayed' })
+    throw new CarillonError('STATE_CONFLICT', {
+      message: 'only DEAD and CANCELLED executions can be brought back',
+      hint: 'Look at its state; one that is unfinished needs no help',
+    })
   }
+
+  async #page(tenant: string, filter: ExecutionFilter, { limit, cursor }: PageRequest): Promise<ExecutionPage> {
+    const { database } = this.#options
+    const from = cursor ? idOfCursor(cursor) : null
+    const selection = resumed(await selectionOf(database, tenant, filter), 'desc', from)
+    const { ids, next } = await selectExecutions(database, selection, { order: 'desc', limit, look })
+    const records = await readExecutions(database, tenant, ids)
+    const last = records.length < ids.length ? records.at(-1)?.executionId : next
+    return { records, nextCursor: last ? cursorOf(last) : null }
+  }
+}
+
+function toCome(executionId: string, { due, paused }: ToCome): CarillonError {
+  return new CarillonError('EXECUTION_TO_COME', {
+    message: paused
+      ? `execution ${executionId} is still to come, and its job is paused`
+      : `execution ${executionId} is still to come: it is due at ${new Date(due).toISOString()}`,
+    hint: 'It is a job until then: see it, change it or delete it under /v1/jobs with the same id',
+  })
 }
 
 function unlessGone(error: unknown): false {

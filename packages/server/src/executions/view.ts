@@ -1,13 +1,28 @@
-/** An execution as people and programs see it. */
-import { defaults, type Origin, type Priority } from '@carillon/contract'
-import type { ExecutionState } from '../domain/execution-state.ts'
+/** An execution as people and programs see it. As JSON it is the contract's `Execution`. */
+import type { Origin, Priority } from '@carillon/contract'
+import { type ExecutionState, isEnd } from '../domain/execution-state.ts'
 import type { ExecutionRecord, HistoryEntry } from '../store/executions/read.ts'
-import { priorityOf } from '../store/rows.ts'
+import { policyOf, priorityOf } from '../store/rows.ts'
+
+export interface TimelineEntry {
+  at: Date
+  /** The state it went to, or HANDED_BACK. */
+  to: string
+  actor?: string
+  reason?: string
+  attempt?: number
+  fence?: number
+  workerId?: string
+  startedAt?: Date
+  error?: { name: string; message: string; stack?: string }
+}
 
 export interface ExecutionView {
   executionId: string
   jobId: string
   jobVersion: number | null
+  dagRunId: string | null
+  name: string | null
   tenant: string
   pool: string
   priority: Priority
@@ -24,34 +39,48 @@ export interface ExecutionView {
   state: ExecutionState
   reason: string | null
   attempt: number
+  maxAttempts: number
   workerId: string | null
   fence: number | null
   payload: unknown
   progress: unknown
   result: unknown
   error: { name: string; message: string; stack?: string } | null
-  log: string
   labels: Record<string, string>
+  traceId: string | null
   skippedCount: number | null
   /** Attempts that did not succeed, oldest first. */
-  attempts: HistoryEntry[]
-  timeline: HistoryEntry[]
+  attempts: TimelineEntry[]
+  timeline: TimelineEntry[]
 }
 
+type Opaque = 'payload' | 'progress' | 'result'
+
 export function viewOf(record: ExecutionRecord): ExecutionView {
-  const { startedAt, finishedAt } = record
-  const timeline: HistoryEntry[] = [
-    { at: record.firedAt, to: record.state === 'SKIPPED' ? 'SKIPPED' : 'PENDING' },
-    ...record.history,
-  ]
-  if (record.state === 'SUCCEEDED') {
-    timeline.push({ at: startedAt!, to: 'RUNNING', attempt: record.attempt }, { at: finishedAt!, to: 'SUCCEEDED' })
+  return {
+    ...frameOf(record),
+    payload: parse(record.payload),
+    progress: parse(record.progress),
+    result: parse(record.result),
   }
+}
+
+/** The same as JSON. What users sent is copied as it is stored: to the letter, and without being read. */
+export function jsonOf(record: ExecutionRecord): string {
+  const frame = JSON.stringify(frameOf(record))
+  const { payload, progress, result } = record
+  return `${frame.slice(0, -1)},"payload":${payload ?? 'null'},"progress":${progress ?? 'null'},"result":${result ?? 'null'}}`
+}
+
+function frameOf(record: ExecutionRecord): Omit<ExecutionView, Opaque> {
+  const { startedAt, finishedAt } = record
   return {
     executionId: record.executionId,
     jobId: record.jobId,
     jobVersion: record.jobVersion,
-    tenant: record.tenant ?? defaults.tenant,
+    dagRunId: null,
+    name: record.name,
+    tenant: record.tenant,
     pool: record.pool,
     priority: priorityOf(record.lane),
     handler: record.handler,
@@ -66,18 +95,43 @@ export function viewOf(record: ExecutionRecord): ExecutionView {
     state: record.state,
     reason: record.reason,
     attempt: record.attempt,
+    maxAttempts: policyOf(record.policy).retryPolicy.maxAttempts,
     workerId: record.workerId,
     fence: record.fence,
-    payload: parse(record.payload),
-    progress: parse(record.progress),
-    result: parse(record.result),
     error: record.error,
-    log: record.log ?? '',
     labels: record.labels,
+    traceId: traceIdOf(record.traceparent),
     skippedCount: record.skippedCount,
-    attempts: record.history.filter((entry) => entry.attempt !== undefined && entry.to !== 'HANDED_BACK'),
-    timeline,
+    attempts: record.history.filter((entry) => entry.attempt !== undefined && entry.to !== 'HANDED_BACK').map(dated),
+    timeline: timelineOf(record).map(dated),
   }
+}
+
+/** The history holds what is out of the ordinary; birth, the run under way and the end follow from the ledger row. */
+function timelineOf(record: ExecutionRecord): HistoryEntry[] {
+  const { state, reason, firedAt, startedAt, finishedAt, history, attempt, fence, workerId } = record
+  const bornSkipped = history[0]?.to === 'SKIPPED' && history[0].at === firedAt
+  const bornEnded = history.length === 0 && finishedAt === firedAt && state !== 'SUCCEEDED'
+  const timeline = bornSkipped || bornEnded ? [...history] : [{ at: firedAt, to: 'PENDING' }, ...history]
+  const held = { attempt, ...(fence !== null && { fence }), ...(workerId !== null && { workerId }) }
+  if (state === 'RUNNING' || state === 'SUCCEEDED') {
+    const last = timeline.at(-1)
+    const handedOver = last?.to === 'DEFERRED' && last.fence === fence
+    timeline.splice(handedOver ? -1 : timeline.length, 0, { at: startedAt!, to: 'RUNNING', ...held })
+  }
+  if (isEnd(state) && timeline.at(-1)?.to !== state) {
+    timeline.push({ at: finishedAt!, to: state, ...(reason !== null && { reason }) })
+  }
+  return timeline
+}
+
+function dated({ at, startedAt, ...rest }: HistoryEntry): TimelineEntry {
+  return { ...rest, at: new Date(at), ...(startedAt !== undefined && { startedAt: new Date(startedAt) }) }
+}
+
+/** Of a W3C trace context: version, trace id, parent id, flags. */
+function traceIdOf(traceparent: string | null): string | null {
+  return traceparent?.match(/^[0-9a-f]{2}-([0-9a-f]{32})-/)?.[1] ?? null
 }
 
 function parse(json: string | null): unknown {

@@ -28,8 +28,11 @@ export interface Lease {
   scheduledFor: number
   dueAt: number
   deadlineAt: number | null
+  /** JSON text, as all of a user's data. */
   payload: string
   policy: Policy
+  /** The settings of a built-in target. */
+  target: StoredPolicy['target'] | null
   lastProgress: string | null
   labels: Record<string, string>
   traceparent: string | null
@@ -81,6 +84,7 @@ export async function lease(database: Database, pool: string, reading: LaneReadi
     deadlineAt: row.deadline_at,
     payload: row.payload ?? 'null',
     policy: policyOf(row.policy),
+    target: row.policy?.target ?? null,
     lastProgress: row.progress,
     labels: row.labels ?? {},
     traceparent: row.traceparent,

@@ -1,7 +1,9 @@
 import type { Origin } from '@carillon/contract'
 import type { ExecutionState } from '../../domain/execution-state.ts'
 import type { Database } from '../database.ts'
+import type { StoredPolicy } from '../rows.ts'
 import type { ReportedError } from './report.ts'
+import { ofJob, selectExecutions } from './select.ts'
 
 export interface HistoryEntry {
   at: number
@@ -20,6 +22,7 @@ export interface ExecutionRecord {
   executionId: string
   jobId: string
   jobVersion: number | null
+  name: string | null
   tenant: string
   pool: string
   lane: number
@@ -40,78 +43,91 @@ export interface ExecutionRecord {
   result: string | null
   payload: string | null
   error: ReportedError | null
-  log: string | null
+  policy: StoredPolicy | null
   labels: Record<string, string>
   traceparent: string | null
   skippedCount: number | null
   history: HistoryEntry[]
 }
 
-/** State = the ledger's outcome, else the table that holds the row, else PENDING. Index: executions_pkey. */
-const selectExecution = `
-  select e.execution_id "executionId", e.job_id "jobId", e.job_version "jobVersion", e.tenant, e.pool, e.lane, e.handler,
-    e.origin, carillon.ms(e.scheduled_for) "scheduledFor", carillon.ms(e.due_at) "dueAt", carillon.ms(e.fired_at) "firedAt",
-    carillon.ms(case when e.state is not null then e.started_at else r.leased_at end) "startedAt",
-    carillon.ms(e.finished_at) "finishedAt",
-    coalesce(e.state, case when r.execution_id is not null then 'RUNNING' end, t.state, 'PENDING') state,
-    e.reason, coalesce(r.attempt, e.attempt) attempt, coalesce(r.worker_id, e.worker_id) "workerId",
-    coalesce(r.fence, e.fence) fence, coalesce(r.progress, e.progress) progress, e.result,
-    coalesce(e.payload, j.payload, v.payload) payload, e.error, e.log, coalesce(e.labels, '{}') labels, e.traceparent,
-    e.skipped_count "skippedCount", coalesce(e.history, '[]') history
-  from carillon.executions e
-  left join carillon.running r on r.execution_id = e.execution_id
-  left join carillon.retries t on t.execution_id = e.execution_id
-  left join carillon.jobs j on j.job_id = e.job_id and j.version = e.job_version
-  left join carillon.job_versions v on v.job_id = e.job_id and v.version = e.job_version and j.job_id is null`
+const columns = `
+  e.execution_id "executionId", e.job_id "jobId", e.job_version "jobVersion", e.name, e.tenant, e.pool, e.lane, e.handler,
+  e.origin, e.scheduled_for "scheduledFor", e.due_at "dueAt", e.fired_at "firedAt", e.started_at "startedAt",
+  e.finished_at "finishedAt", e.state, e.reason, e.attempt, e.worker_id "workerId", e.fence, e.progress, e.result,
+  e.payload, e.policy, e.error, coalesce(e.labels, '{}') labels, e.traceparent, e.skipped_count "skippedCount",
+  coalesce(e.history, '[]') history`
+
+export interface ExecutionKey {
+  tenant: string
+  executionId: string
+}
+
+/** In the order asked; null where there is none. See functions/read_execution.sql. */
+export async function readEach(database: Database, keys: ExecutionKey[]): Promise<(ExecutionRecord | null)[]> {
+  const rows = await database.query<ExecutionRecord & { ordinal: number }>(
+    'read-each',
+    `select ${columns}, i.ordinal from unnest($1::text[], $2::uuid[]) with ordinality i(tenant, execution_id, ordinal)
+     cross join lateral carillon.read_execution(i.tenant, i.execution_id) e`,
+    [keys.map((key) => key.tenant), keys.map((key) => key.executionId)],
+  )
+  const found: (ExecutionRecord | null)[] = keys.map(() => null)
+  for (const row of rows) found[row.ordinal - 1] = row
+  return found
+}
 
 export async function readExecution(
   database: Database,
   tenant: string,
   executionId: string,
 ): Promise<ExecutionRecord | null> {
-  const rows = await database.query<ExecutionRecord>(
-    'read-execution',
-    `${selectExecution} where e.execution_id = $1 and e.tenant = $2`,
-    [executionId, tenant],
-  )
-  return rows[0] ?? null
+  return (await readEach(database, [{ tenant, executionId }]))[0]!
 }
 
-/** A job's executions, newest first. Index: executions_job. */
+/** A job's executions, newest first. */
 export async function readExecutionsOfJob(
   database: Database,
   tenant: string,
   jobId: string,
   limit: number,
 ): Promise<ExecutionRecord[]> {
+  const { ids } = await selectExecutions(database, ofJob(tenant, jobId), { order: 'desc', limit, look: limit })
+  return readExecutions(database, tenant, ids)
+}
+
+/** What a page of executions may weigh: payloads, results and progress can be a quarter of a MiB each. */
+const pageBytes = 8 * 1024 * 1024
+
+/** These executions in the order given, as many as fit into a page: at least one. */
+export async function readExecutions(database: Database, tenant: string, ids: string[]): Promise<ExecutionRecord[]> {
+  if (ids.length === 0) return []
   return database.query<ExecutionRecord>(
-    'read-executions-of-job',
-    `${selectExecution} where e.job_id = $1 and e.job_id <> e.execution_id and e.tenant = $2
-     order by e.execution_id desc limit $3`,
-    [jobId, tenant, limit],
+    'read-executions',
+    `select ${columns} from (
+       select x.*, i.ordinal, sum(coalesce(octet_length(x.payload), 0) + coalesce(octet_length(x.progress), 0)
+         + coalesce(octet_length(x.result), 0)) over (order by i.ordinal) bytes
+       from unnest($2::uuid[]) with ordinality i(execution_id, ordinal)
+       cross join lateral carillon.read_execution($1, i.execution_id) x) e
+     where e.bytes <= $3 or e.ordinal = 1 order by e.ordinal`,
+    [tenant, ids, pageBytes],
   )
 }
 
-/** Dead letters and other ends, newest first. Index: endings_state. */
-export async function readEndings(
-  database: Database,
-  query: { tenant: string; state: string; before: string; limit: number },
-): Promise<ExecutionRecord[]> {
-  return database.query<ExecutionRecord>(
-    'read-endings',
-    `${selectExecution} where e.execution_id in (
-       select n.execution_id from carillon.endings n
-       where n.tenant = $1 and n.state = $2 and n.execution_id < $3::uuid order by n.execution_id desc limit $4)
-     order by e.execution_id desc`,
-    [query.tenant, query.state, query.before, query.limit],
+/** What its handler logged; null if there is no such execution. Index: executions_pkey. */
+export async function readLog(database: Database, tenant: string, executionId: string): Promise<string | null> {
+  const rows = await database.query<{ log: string }>(
+    'read-log',
+    `select coalesce(log, '') log from carillon.executions where execution_id = $1 and tenant = $2`,
+    [executionId, tenant],
   )
+  return rows[0]?.log ?? null
 }
 
 /** Which of these have ended. For those who wait for a result. */
 export async function readEnded(database: Database, ids: string[]): Promise<Set<string>> {
   const rows = await database.query<{ execution_id: string }>(
     'read-ended',
-    'select execution_id from carillon.executions where execution_id = any ($1::uuid[]) and state is not null',
+    `select e.execution_id from unnest($1::uuid[]) i(execution_id)
+     join carillon.executions e on e.execution_id = i.execution_id where e.state is not null`,
     [ids],
   )
   return new Set(rows.map((row) => row.execution_id))

@@ -1,4 +1,5 @@
 import type { Database } from '../database.ts'
+import type { AnswerEntry } from '../idempotency/answers.ts'
 import type { StoredPolicy } from '../rows.ts'
 
 /** A submission that is due now, complete but for its place in the queue. */
@@ -20,6 +21,42 @@ export interface Submission {
 /** Writes ledger and ready rows of submissions; `tags` in their order. See functions/submit.sql. */
 export async function submit(database: Database, items: Submission[], tags: number[]): Promise<void> {
   await database.query('submit', 'select carillon.submit($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13)', [
+    ...submissionArrays(items, tags),
+    database.now,
+  ])
+}
+
+/**
+ * The same for a batch in which some have an Idempotency-Key; `entries` in the order of the items. Answers which items
+ * were left out because their request was answered before. See functions/submit_once.sql.
+ */
+export async function submitOnce(
+  database: Database,
+  items: Submission[],
+  tags: number[],
+  entries: (AnswerEntry | null)[],
+): Promise<Set<number>> {
+  const keyed = entries.flatMap((entry, i) => (entry === null ? [] : [{ ...entry, number: i + 1 }]))
+  const rows = await database.query<{ taken: number[] }>(
+    'submit-once',
+    'select carillon.submit_once($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19) taken',
+    [
+      keyed.map((e) => e.number),
+      keyed.map((e) => e.tenant),
+      keyed.map((e) => e.route),
+      keyed.map((e) => e.key),
+      keyed.map((e) => `\\x${e.hash}`),
+      keyed.map((e) => e.answer),
+      ...submissionArrays(items, tags),
+      database.now,
+    ],
+  )
+  return new Set(rows[0]!.taken.map((number) => number - 1))
+}
+
+/** The parameters that the functions take submissions by: one array for each column. */
+export function submissionArrays(items: Submission[], tags: number[]): unknown[] {
+  return [
     items.map((i) => i.executionId),
     items.map((i) => i.tenant),
     items.map((i) => i.name),
@@ -32,8 +69,7 @@ export async function submit(database: Database, items: Submission[], tags: numb
     items.map((i) => (i.policy === null ? null : JSON.stringify(i.policy))),
     items.map((i) => (i.labels === null ? null : JSON.stringify(i.labels))),
     items.map((i) => i.traceparent),
-    database.now,
-  ])
+  ]
 }
 
 /** Takes back what was enqueued in a caller's transaction and is not due yet. False: it is not there (any more). */

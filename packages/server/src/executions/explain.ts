@@ -1,0 +1,179 @@
+/**
+ * Why does it not run? What stands in the way is named in the order in which it would have to be cleared away, the first
+ * thing first, in words for somebody who was woken by it.
+ */
+import type { ExecutionState } from '@carillon/contract'
+import { outsideWorkerId } from '../domain/outside-worker.ts'
+import type { ExecutionRecord } from '../store/executions/read.ts'
+import type { ServingWorker, Standing } from '../store/executions/read-standing.ts'
+import type { ToCome } from '../store/executions/read-to-come.ts'
+import { priorityOf } from '../store/rows.ts'
+
+export interface Reason {
+  code: string
+  message: string
+  hint?: string
+}
+
+export interface Explanation {
+  executionId: string
+  state: ExecutionState
+  summary: string
+  reasons: Reason[]
+}
+
+export interface Surroundings {
+  standing: Standing
+  workers: ServingWorker[]
+  ahead: { lane: number; above: number }
+  now: number
+  /** A worker silent for so long gets no new work. */
+  suspectMs: number
+}
+
+/** How far the queue before an execution is counted. */
+export const countedAhead = 10_000
+
+export function explainEnded(record: ExecutionRecord): Explanation {
+  const { executionId, state, reason, error, attempt } = record
+  const why = [reason, error && `${error.name}: ${error.message}`].filter(Boolean).join(', ')
+  const message = `it ended at ${time(record.finishedAt!)} as ${state}${why ? ` (${why})` : ''}, ${tries(attempt)}`
+  const reasons = [{ code: state, message, ...endHints[state] }]
+  return { executionId, state, reasons, summary: summaryOf('It is over', reasons) }
+}
+
+export function explainToCome(executionId: string, coming: ToCome): Explanation {
+  const reasons: Reason[] = []
+  if (coming.paused) {
+    const hint = `resume it with POST /v1/jobs/${executionId}/resume`
+    reasons.push({ code: 'JOB_PAUSED', message: 'its job is paused', hint })
+  }
+  reasons.push({
+    code: 'NOT_DUE',
+    message: `it is not due until ${time(coming.due)}`,
+    hint: 'wait, or trigger the job',
+  })
+  return { executionId, state: 'PENDING', reasons, summary: summaryOf('Not running yet', reasons) }
+}
+
+export function explainUnfinished(record: ExecutionRecord, around: Surroundings): Explanation {
+  const { executionId, state } = record
+  const { standing } = around
+  const reasons = standing.lease ? leased(around) : inTheWay(record, around)
+  return { executionId, state, reasons, summary: summaryOf(standing.lease ? 'It runs' : 'Not running', reasons) }
+}
+
+function leased(around: Surroundings): Reason[] {
+  const { lease } = around.standing
+  const worker = `worker ${lease!.worker ?? lease!.workerId}`
+  const reasons: Reason[] = []
+  if (lease!.cancelAt !== null) {
+    const message = `it was told to stop at ${time(lease!.cancelAt)}`
+    reasons.push({ code: 'CANCELLING', message, hint: 'it loses its lease after the grace, whether it stops or not' })
+  }
+  if (lease!.workerId === outsideWorkerId) {
+    const message = `it was handed over after ${time(lease!.leasedAt)}, and somebody outside will report its end`
+    return [...reasons, { code: 'DEFERRED', message, hint: 'ask there; without a report it ends with its timeout' }]
+  }
+  if (lease!.seenAt === null || around.now - lease!.seenAt > around.suspectMs) {
+    const heard = lease!.seenAt === null ? 'is not known any more' : `was last heard of at ${time(lease!.seenAt)}`
+    const hint = 'look at that machine; if it stays silent the execution is taken from it and tried again'
+    reasons.push({ code: 'WORKER_SUSPECT', message: `${worker} holds it and ${heard}`, hint })
+  }
+  return [...reasons, { code: 'LEASED', message: `it is leased by ${worker} since ${time(lease!.leasedAt)}` }]
+}
+
+function inTheWay(record: ExecutionRecord, around: Surroundings): Reason[] {
+  const { pool, jobId, state } = record
+  const { standing, now } = around
+  const reasons: Reason[] = []
+  if (standing.poolPaused) {
+    const hint = `resume it with POST /v1/pools/${encodeURIComponent(pool)}/resume`
+    reasons.push({ code: 'POOL_PAUSED', message: `the pool ${pool} is paused`, hint })
+  }
+  if (standing.backAt !== null && standing.backAt > now) {
+    const cause =
+      state === 'PENDING' ? 'it was handed back and is' : `attempt ${record.attempt} ${failed[state]}; it is`
+    const code = state === 'PENDING' ? 'HANDED_BACK' : 'RETRY_LATER'
+    reasons.push({ code, message: `${cause} not due until ${time(standing.backAt)}`, hint: 'wait, or mend the cause' })
+  }
+  if (standing.waits) {
+    const holders = standing.holders.map((h) => (h.worker ? `${h.executionId} on ${h.worker}` : h.executionId))
+    const message = `the job’s overlap policy ${standing.overlap ?? ''} lets it wait for ${holders.join(', ') || 'another one'}`
+    reasons.push({ code: 'OVERLAP', message, hint: 'wait for that one to end, or cancel it' })
+  }
+  reasons.push(...ofWorkers(record, around))
+  if (reasons.length === 0) reasons.push(onItsWay(around))
+  if (standing.jobState === 'PAUSED') {
+    const message = 'its job is paused, which holds back only what is still to come'
+    reasons.push({ code: 'JOB_PAUSED', message, hint: `resume it with POST /v1/jobs/${jobId}/resume` })
+  }
+  return reasons
+}
+
+/** Somebody must serve the pool, be heard of, know the handler and have a free slot. */
+function ofWorkers({ pool, handler, lane }: ExecutionRecord, around: Surroundings): Reason[] {
+  const { workers, now, suspectMs, ahead } = around
+  const live = workers.filter((worker) => now - worker.seenAt <= suspectMs)
+  const names = (some: ServingWorker[]) => listed(some.map((worker) => worker.name))
+  if (workers.length === 0) {
+    const hint = `start a worker that serves ${pool}`
+    return [{ code: 'NO_LIVE_WORKER', message: `no worker serves the pool ${pool}`, hint }]
+  }
+  if (live.length === 0) {
+    const message = `all workers of the pool ${pool} are silent: ${names(workers)}`
+    return [{ code: 'NO_LIVE_WORKER', message, hint: 'look at those machines, or start another worker' }]
+  }
+  if (!live.some((worker) => worker.knowsHandler)) {
+    const message = `no live worker of the pool ${pool} has the handler ${handler} (live: ${names(live)})`
+    return [{ code: 'NO_HANDLER', message, hint: 'deploy a worker with that handler, or correct the name in the job' }]
+  }
+  const slots = live.reduce((sum, worker) => sum + worker.slots, 0)
+  const running = live.reduce((sum, worker) => sum + worker.running, 0)
+  if (running < slots && ahead.lane + ahead.above === 0) return []
+  const before = `${counted(ahead.lane)} before it in the lane ${priorityOf(lane)} and ${counted(ahead.above)} in higher ones`
+  if (running >= slots) {
+    const message = `all ${slots} slots of the pool ${pool} are taken (${running} running), ${before}`
+    return [{ code: 'NO_FREE_SLOT', message, hint: 'wait, or start more workers' }]
+  }
+  return [{ code: 'IN_QUEUE', message: `it stands in the queue, ${before}`, hint: 'wait, or start more workers' }]
+}
+
+function onItsWay({ standing }: Surroundings): Reason {
+  const message = standing.queued ? 'it is ready, nothing is in its way' : 'it is on its way into the queue'
+  return { code: 'READY', message, hint: 'ask again in a moment' }
+}
+
+const failed: Partial<Record<ExecutionState, string>> = {
+  FAILED: 'failed',
+  TIMED_OUT: 'took too long',
+  WORKER_LOST: 'was lost with its worker',
+}
+
+const endHints: Partial<Record<ExecutionState, { hint: string }>> = {
+  DEAD: { hint: 'mend the cause, then bring it back with POST /v1/executions/{id}/retry' },
+  CANCELLED: { hint: 'bring it back with POST /v1/executions/{id}/retry if it is wanted after all' },
+  SKIPPED: { hint: 'run it with POST /v1/jobs/{id}/backfill and includeSkipped if it is wanted after all' },
+}
+
+function summaryOf(opening: string, reasons: Reason[]): string {
+  const { message, hint } = reasons[0]!
+  return `${opening}: ${message}${hint ? ` (${hint})` : ''}.`
+}
+
+function listed(names: string[]): string {
+  return names.length > 5 ? `${names.slice(0, 5).join(', ')} and ${names.length - 5} more` : names.join(', ')
+}
+
+function counted(count: number): string {
+  return count >= countedAhead ? `${countedAhead} or more` : String(count)
+}
+
+function tries(attempt: number): string {
+  if (attempt === 0) return 'without having started'
+  return `after ${attempt} attempt${attempt === 1 ? '' : 's'}`
+}
+
+function time(at: number): string {
+  return new Date(at).toISOString()
+}

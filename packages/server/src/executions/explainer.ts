@@ -1,0 +1,32 @@
+/** Gathers what is known about an execution and says why it does not run. */
+import { isEnd } from '../domain/execution-state.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Database } from '../store/database.ts'
+import { countAhead, readServing, readStanding } from '../store/executions/read-standing.ts'
+import type { Executions } from './executions.ts'
+import { countedAhead, type Explanation, explainEnded, explainToCome, explainUnfinished } from './explain.ts'
+
+export class Explainer {
+  readonly #options: { database: Database; clock: Clock; executions: Executions; suspectMs: number }
+
+  constructor(options: { database: Database; clock: Clock; executions: Executions; suspectMs: number }) {
+    this.#options = options
+  }
+
+  async explain(tenant: string, executionId: string): Promise<Explanation> {
+    const { database, clock, executions, suspectMs } = this.#options
+    const found = await executions.find(tenant, executionId)
+    const coming = found ? null : await executions.toCome(tenant, executionId)
+    if (coming) return explainToCome(executionId, coming)
+    const record = found ?? (await executions.read(tenant, executionId))
+    if (isEnd(record.state)) return explainEnded(record)
+    const [standing, workers, ahead] = await Promise.all([
+      readStanding(database, executionId),
+      readServing(database, record),
+      countAhead(database, { executionId, most: countedAhead }),
+    ])
+    // It ended between the questions.
+    if (!standing) return this.explain(tenant, executionId)
+    return explainUnfinished(record, { standing, workers, ahead, now: clock.now(), suspectMs })
+  }
+}

@@ -1,0 +1,23 @@
+import { api } from '@carillon/contract/api'
+import { jsonOf } from '../../../executions/view.ts'
+import { ok, route } from '../../route.ts'
+
+export const getExecution = route(api.getExecution, async ({ params, query, caller, signal }, services) => {
+  const { executions, maxPollMs } = services
+  const id = params.executionId.toLowerCase()
+  const waitMs = Math.min((query.waitSec ?? 0) * 1_000, maxPollMs)
+  const record =
+    waitMs > 0
+      ? await executions.readEnded(caller.tenant, id, { waitMs, gone: signal })
+      : await executions.read(caller.tenant, id)
+  return { status: 200, text: jsonOf(record) }
+})
+
+export const getExecutionLogs = route(api.getExecutionLogs, async ({ params, caller }, { executions }) => {
+  const executionId = params.executionId.toLowerCase()
+  return ok({ executionId, lines: await executions.logs(caller.tenant, executionId) })
+})
+
+export const explainExecution = route(api.explainExecution, async ({ params, caller }, { explainer }) =>
+  ok(await explainer.explain(caller.tenant, params.executionId.toLowerCase())),
+)

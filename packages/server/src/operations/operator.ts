@@ -1,0 +1,179 @@
+/**
+ * Does long work, a batch at a time. Any node may take up any operation; each step names the fence of its taking-up and
+ * stores how far it has come in the transaction that did the work. So a node that dies leaves nothing half done, another
+ * goes on where it stood, and two at once do nothing twice.
+ */
+import { timeOf } from '../domain/identity.ts'
+import { settled } from '../jobs/change.ts'
+import { BatchLimit } from '../lib/batch-limit.ts'
+import type { Clock } from '../lib/clock.ts'
+import { Loop } from '../lib/loop.ts'
+import type { Service } from '../lib/service.ts'
+import type { Logger } from '../observability/logger.ts'
+import type { Signals } from '../signals/port.ts'
+import type { Database } from '../store/database.ts'
+import { readOpen } from '../store/executions/read-occurrences.ts'
+import { changeJob } from '../store/jobs/change.ts'
+import { readJob } from '../store/jobs/read.ts'
+import {
+  type BackfillParams,
+  type BulkParams,
+  failOperation,
+  type OperationRecord,
+} from '../store/operations/operations.ts'
+import { type Step, stepBackfill, stepCancel, stepPurge, stepRetry } from '../store/operations/step.ts'
+import { readNextOperation, takeOperation } from '../store/operations/take.ts'
+import { readInstallation } from '../store/partitions/manage.ts'
+import type { JobRecord } from '../store/rows.ts'
+import { isPassing, wasTooSlow } from '../store/trouble.ts'
+import { firesLeft, planStretch, recurs } from './backfill.ts'
+import { nextBatch, orderOf } from './bulk.ts'
+
+export interface OperatorOptions {
+  database: Database
+  signals: Signals
+  clock: Clock
+  logger: Logger
+  everyMs: number
+}
+
+const mostAtOnce = 200
+/** With a rate, so much of a second's share at a time. */
+const shareOfSecond = 0.2
+/** Before what is held, or has no room, is looked at again. */
+const waitMs = 100
+
+export class Operator implements Service {
+  readonly #options: OperatorOptions
+  readonly #loop: Loop
+  readonly #limit = new BatchLimit(mostAtOnce)
+  #stopping = false
+
+  constructor(options: OperatorOptions) {
+    this.#options = options
+    const { everyMs, logger } = options
+    this.#loop = new Loop({ name: 'operator', everyMs, logger, runOnce: () => this.runOnce() })
+  }
+
+  async start(): Promise<void> {
+    this.#stopping = false
+    await this.#loop.start()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true
+    await this.#loop.stop()
+  }
+
+  /** There is something new to do. */
+  wake(): void {
+    this.#loop.wake()
+  }
+
+  /** Takes steps as long as an operation is due; answers how long until the next one is. */
+  async runOnce(): Promise<number | undefined> {
+    const { database, clock } = this.#options
+    while (!this.#stopping) {
+      const operation = await takeOperation(database)
+      if (!operation) break
+      await this.#take(operation)
+    }
+    const next = await readNextOperation(database)
+    return next === null ? undefined : Math.max(0, next - clock.now())
+  }
+
+  async #take(operation: OperationRecord): Promise<void> {
+    const { database, logger } = this.#options
+    try {
+      const step = () => (operation.kind === 'BACKFILL' ? this.#backfill(operation) : this.#bulk(operation))
+      await this.#limit.watch(step, wasTooSlow)
+    } catch (error) {
+      if (isPassing(error)) throw error
+      const { operationId, fence } = operation
+      logger.error({ err: error, operationId }, 'an operation cannot go on')
+      await failOperation(database, { operationId, fence, error: 'a defect stopped it; the log of the node has more' })
+    }
+  }
+
+  async #bulk(operation: OperationRecord): Promise<void> {
+    const { database, clock } = this.#options
+    const began = clock.now()
+    const { selection, what = 'ANY' } = operation.params as BulkParams
+    const { kind, position, open } = operation
+    const order = orderOf(kind)
+    const { ids, next } = await nextBatch(database, { selection, order, position, limit: this.#batchOf(operation) })
+    const over = next === null
+    const step: Step = {
+      operation,
+      ids: [...open, ...ids],
+      // At the end it stays where it is, should something be open: what was dealt with is not looked at again.
+      position: next ?? ids.at(-1) ?? null,
+      over,
+      delayMs: Math.max(this.#delayOf(operation, ids.length, began), over ? waitMs : 0),
+    }
+    if (kind === 'CANCEL') await this.#cancel(step, what)
+    else if (kind === 'PURGE') await stepPurge(database, step)
+    else if ((await stepRetry(database, step)) > 0) this.#tellDue()
+  }
+
+  async #cancel(step: Step, what: string): Promise<void> {
+    const { database, signals } = this.#options
+    for (const { workerId, executionId, fence } of await stepCancel(database, step, what)) {
+      signals.publish({ kind: 'CANCEL', workerId, executionId, fence, reason: 'CANCELLED' })
+    }
+  }
+
+  async #backfill(operation: OperationRecord): Promise<void> {
+    const { database, clock } = this.#options
+    const began = clock.now()
+    const params = operation.params as BackfillParams
+    const job = await this.#jobOf(operation, params)
+    if (!job) return
+    const open = await readOpen(database, operation.open)
+    const oneByOne = job.definition.overlap !== 'ALLOW'
+    const free = Math.min(params.concurrency - open.length, oneByOne ? 1 : this.#batchOf(operation), firesLeft(job))
+    const position = operation.position === null ? null : Number(operation.position)
+    const plan =
+      free > 0
+        ? await planStretch(database, job, { params, position, room: free })
+        : { fills: [], passed: 0, position: null, over: firesLeft(job) === 0 }
+    const stuck = plan.fills.length === 0 && (free <= 0 || plan.over)
+    const outcome = await stepBackfill(database, {
+      ...{ operation, jobId: params.jobId, version: job.version, fills: plan.fills, open, passed: plan.passed },
+      ...{ position: plan.position === null ? null : String(plan.position), over: plan.over, waitMs },
+      delayMs: stuck ? waitMs : this.#delayOf(operation, plan.fills.length, began),
+    })
+    if (plan.fills.length > 0 && outcome !== 'LOST') this.#tellDue()
+  }
+
+  /** The job as it is now, with what has passed in a pause on record; null: it cannot go on, or not yet. */
+  async #jobOf({ operationId, fence, tenant }: OperationRecord, { jobId }: BackfillParams): Promise<JobRecord | null> {
+    const { database, clock } = this.#options
+    const job = await readJob(database, tenant, jobId)
+    if (!job || !recurs(job)) {
+      const error = job ? 'the job has no schedule any more' : 'the job was deleted'
+      await failOperation(database, { operationId, fence, error })
+      return null
+    }
+    const { floorId } = await readInstallation(database)
+    const change = settled(job, { now: clock.now(), floor: timeOf(floorId) })
+    if (!change) return job
+    await changeJob(database, job, change)
+    return readJob(database, tenant, jobId)
+  }
+
+  #batchOf({ ratePerSec }: OperationRecord): number {
+    const most = this.#limit.current
+    return ratePerSec === null ? most : Math.min(most, Math.max(1, Math.floor(ratePerSec * shareOfSecond)))
+  }
+
+  /** So that no more than the rate goes through: what the step took is part of the time. */
+  #delayOf({ ratePerSec }: OperationRecord, count: number, began: number): number {
+    if (ratePerSec === null) return 0
+    return Math.max(0, (count / ratePerSec) * 1_000 - (this.#options.clock.now() - began))
+  }
+
+  #tellDue(): void {
+    this.#options.signals.publish({ kind: 'DUE', at: this.#options.clock.now() })
+  }
+}

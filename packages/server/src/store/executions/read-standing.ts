@@ -1,0 +1,95 @@
+/** Where an unfinished execution stands and what is around it: for people who ask why it does not run. Not for hot paths. */
+import type { JobState } from '@carillon/contract'
+import type { Database } from '../database.ts'
+
+export interface Standing {
+  /** Of the job it belongs to; null: it has none, or the job is gone. */
+  jobState: JobState | null
+  overlap: string | null
+  poolPaused: boolean
+  /** It comes back to the queue at this time. */
+  backAt: number | null
+  waits: boolean
+  /** Unfinished executions of the same job that do not wait themselves, and the worker that runs them. */
+  holders: { executionId: string; worker: string | null }[]
+  queued: boolean
+  lease: {
+    workerId: string
+    worker: string | null
+    leasedAt: number
+    seenAt: number | null
+    cancelAt: number | null
+  } | null
+}
+
+/** Indexes: the primary keys of each table, jobs_by_id, executions_job. */
+export async function readStanding(database: Database, executionId: string): Promise<Standing | null> {
+  const rows = await database.query<Standing>(
+    'read-standing',
+    `select j.state "jobState", j.overlap, coalesce(p.paused, false) "poolPaused", carillon.ms(t.due) "backAt",
+       w.execution_id is not null waits, q.execution_id is not null queued,
+       case when w.execution_id is null then '[]' else (
+         select coalesce(jsonb_agg(h), '[]') from (
+           select x.execution_id "executionId", k.name worker from carillon.executions x
+           left join carillon.running y on y.execution_id = x.execution_id
+           left join carillon.workers k on k.worker_id = y.worker_id
+           where x.job_id = e.job_id and x.job_id <> x.execution_id and x.state is null and x.execution_id <> e.execution_id
+             and not exists (select from carillon.waiting z where z.execution_id = x.execution_id)
+           order by x.execution_id desc limit 5) h) end holders,
+       case when r.execution_id is not null then jsonb_build_object('workerId', r.worker_id, 'worker', k.name,
+         'leasedAt', carillon.ms(r.leased_at), 'seenAt', carillon.ms(k.seen_at), 'cancelAt', carillon.ms(r.cancel_at)) end lease
+     from carillon.executions e
+     left join carillon.jobs j on j.job_id = e.job_id and j.state <> 'DELETED'
+     left join carillon.pools p on p.pool = e.pool
+     left join carillon.retries t on t.execution_id = e.execution_id
+     left join carillon.waiting w on w.execution_id = e.execution_id
+     left join carillon.ready q
+       on q.pool = e.pool and q.lane = e.lane and q.tag = e.tag and q.execution_id = e.execution_id
+     left join carillon.running r on r.execution_id = e.execution_id
+     left join carillon.workers k on k.worker_id = r.worker_id
+     where e.execution_id = $1 and e.state is null`,
+    [executionId],
+  )
+  return rows[0] ?? null
+}
+
+/** How many stand before it in its lane and in the lanes above, counted up to `most`. Index: ready_pkey. */
+export async function countAhead(
+  database: Database,
+  { executionId, most }: { executionId: string; most: number },
+): Promise<{ lane: number; above: number }> {
+  const rows = await database.query<{ lane: number; above: number }>(
+    'count-ahead',
+    `select (select count(*) from (select from carillon.ready q where q.pool = e.pool and q.lane = e.lane
+         and (q.tag, q.execution_id) < (e.tag, e.execution_id) limit $2) a) lane,
+       (select count(*) from (select from carillon.ready q where q.pool = e.pool and q.lane < e.lane limit $2) a) above
+     from carillon.executions e where e.execution_id = $1`,
+    [executionId, most],
+  )
+  return rows[0] ?? { lane: 0, above: 0 }
+}
+
+export interface ServingWorker {
+  workerId: string
+  name: string
+  seenAt: number
+  slots: number
+  knowsHandler: boolean
+  running: number
+}
+
+/** The workers that serve a pool for a tenant. Reads all of `workers` and of `running`. */
+export async function readServing(
+  database: Database,
+  { tenant, pool, handler }: { tenant: string; pool: string; handler: string },
+): Promise<ServingWorker[]> {
+  return database.query<ServingWorker>(
+    'read-serving',
+    `select w.worker_id "workerId", w.name, carillon.ms(w.seen_at) "seenAt", (p ->> 'slots')::int slots,
+       p -> 'handlers' ? $3 "knowsHandler", coalesce(r.running, 0) running
+     from carillon.workers w cross join jsonb_array_elements(w.pools) p
+     left join (select worker_id, count(*) running from carillon.running group by worker_id) r on r.worker_id = w.worker_id
+     where p ->> 'pool' = $2 and (w.tenant is null or w.tenant = $1)`,
+    [tenant, pool, handler],
+  )
+}

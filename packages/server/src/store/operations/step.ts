@@ -1,0 +1,78 @@
+/** Steps of long work. Each names the fence of whoever took the operation up. See functions/operate.sql and backfill.sql. */
+import type { Fill } from '../../domain/backfill.ts'
+import type { Database } from '../database.ts'
+import type { OperationRecord } from './operations.ts'
+
+/** How far a step has come. */
+export interface Step {
+  operation: OperationRecord
+  ids: string[]
+  /** Null: where it was. */
+  position: string | null
+  /** Nothing is left but what is open. */
+  over: boolean
+  /** Before the next step. */
+  delayMs: number
+}
+
+export interface Flagged {
+  executionId: string
+  workerId: string
+  fence: number
+}
+
+/** Answers what runs and was told to stop. */
+export async function stepCancel(database: Database, step: Step, what: string): Promise<Flagged[]> {
+  const rows = await database.query<{ execution_id: string; worker_id: string; fence: number }>(
+    'step-cancel',
+    'select * from carillon.operate_cancel($1,$2,$3,$4,$5,$6,$7,$8,$9)',
+    [...valuesOf(step), what, step.operation.createdBy, database.now],
+  )
+  return rows.map((row) => ({ executionId: row.execution_id, workerId: row.worker_id, fence: row.fence }))
+}
+
+/** Answers how many came back. */
+export async function stepRetry(database: Database, step: Step): Promise<number> {
+  const rows = await database.query<{ n: number }>(
+    'step-retry',
+    'select carillon.operate_retry($1,$2,$3,$4,$5,$6,$7,$8) n',
+    [...valuesOf(step), step.operation.createdBy, database.now],
+  )
+  return rows[0]!.n
+}
+
+export async function stepPurge(database: Database, step: Step): Promise<void> {
+  await database.query('step-purge', 'select carillon.operate_purge($1,$2,$3,$4,$5,$6,$7)', [
+    ...valuesOf(step),
+    database.now,
+  ])
+}
+
+export interface BackfillStep extends Omit<Step, 'ids'> {
+  jobId: string
+  version: number
+  fills: Fill[]
+  open: string[]
+  passed: number
+  /** Before the next step, if this one has to wait. */
+  waitMs: number
+}
+
+export type BackfillOutcome = 'DONE' | 'WAIT' | 'AGAIN' | 'SPENT' | 'LOST'
+
+export async function stepBackfill(database: Database, step: BackfillStep): Promise<BackfillOutcome> {
+  const { operation, jobId, version, fills, open, passed, position, over, delayMs, waitMs } = step
+  const rows = await database.query<{ outcome: BackfillOutcome }>(
+    'step-backfill',
+    'select carillon.backfill($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13) outcome',
+    [
+      ...[operation.operationId, operation.fence, jobId, version, JSON.stringify(fills), open, passed, position, over],
+      ...[delayMs, waitMs, operation.createdBy, database.now],
+    ],
+  )
+  return rows[0]!.outcome
+}
+
+function valuesOf({ operation, ids, position, over, delayMs }: Step): unknown[] {
+  return [operation.operationId, operation.fence, ids, position, over, delayMs]
+}

@@ -1,0 +1,24 @@
+import type { Database } from '../database.ts'
+import { type OperationRecord, operationColumns } from './operations.ts'
+
+/** How long a node may be silent over a step before another takes the operation up. */
+const leaseMs = 5_000
+
+/** Takes up the operation that has waited longest; null: none is due. See functions/operate.sql. */
+export async function takeOperation(database: Database): Promise<OperationRecord | null> {
+  const rows = await database.query<OperationRecord>(
+    'take-operation',
+    `select ${operationColumns} from carillon.take_operation($1, $2) o`,
+    [leaseMs, database.now],
+  )
+  return rows[0] ?? null
+}
+
+/** When the next one is due, milliseconds since 1970. Index: operations_next. */
+export async function readNextOperation(database: Database): Promise<number | null> {
+  const rows = await database.query<{ at: number | null }>(
+    'read-next-operation',
+    `select carillon.ms(min(next_at)) at from carillon.operations where state = 'RUNNING'`,
+  )
+  return rows[0]!.at
+}

@@ -14,7 +14,7 @@ import { newId } from '../../packages/server/src/domain/identity.ts'
 import { poll } from '../../packages/server/src/embedded/waiting.ts'
 import { defineJob } from '../../packages/server/src/jobs/define.ts'
 import { Database } from '../../packages/server/src/store/database.ts'
-import { createJobs } from '../../packages/server/src/store/jobs/create.ts'
+import { createWork } from '../../packages/server/src/store/jobs/create.ts'
 import type { EngineProcessOptions } from './engine-process.ts'
 
 export interface ThreeEnginesOptions {
@@ -121,9 +121,9 @@ async function createBeats(options: ThreeEnginesOptions, sql: pg.Client): Promis
       payload: JSON.stringify({ job }),
       now,
     })
-    return { definition, nominal: from, due: from }
+    return { definition, nominal: from, due: from, createdAt: Math.floor(now) }
   })
-  await createJobs(database, jobs)
+  await createWork(database, { jobs, actor: 'beats' })
   await database.end()
   return from
 }

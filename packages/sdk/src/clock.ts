@@ -12,6 +12,9 @@ export interface Clock {
 /** The process's own clock. It starts at the wall clock's time and is deaf to later corrections of it. */
 export const systemClock: Clock = { now: () => performance.timeOrigin + performance.now() }
 
+/** The time of day, corrections and all: to compare with what another machine wrote down. */
+export const wallClock: Clock = { now: () => Date.now() }
+
 const windowMs = 10_000
 
 export class ServerClock {

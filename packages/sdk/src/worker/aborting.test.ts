@@ -12,8 +12,8 @@ describe('a timeout', () => {
       reasons.push(((await aborted(ctx.signal)) as AbortReason).code)
       if (ctx.payload === 'throw') ctx.signal.throwIfAborted()
     })
-    const throws = execution({ ...brief, cancelGraceSec: 60, payload: '"throw"' })
-    const returns = execution({ ...brief, cancelGraceSec: 60, payload: '"return"' })
+    const throws = execution({ ...brief, cancelGraceSec: 60, payload: 'throw' })
+    const returns = execution({ ...brief, cancelGraceSec: 60, payload: 'return' })
     rig.transport.offer(throws, returns)
     for (const given of [throws, returns]) {
       const expected = { outcome: 'TIMED_OUT', error: { name: 'TimedOut', message: expect.stringContaining('0.05 s') } }
@@ -28,7 +28,7 @@ describe('a timeout', () => {
     await using rig = await startRig([
       handler((ctx) => (ctx.payload === 'hang' ? gate.promise : undefined), { concurrency: 1 }),
     ])
-    const hangs = execution({ ...brief, payload: '"hang"' })
+    const hangs = execution({ ...brief, payload: 'hang' })
     const next = execution()
     rig.transport.offer(hangs, next)
     expect(await rig.transport.outcomeOf(hangs)).toMatchObject({ outcome: 'TIMED_OUT' })
@@ -77,8 +77,8 @@ describe('a cancellation', () => {
       },
       { reportEveryMs: 20 },
     )
-    const throws = execution({ payload: '"throw"' })
-    const returns = execution({ payload: '"return"' })
+    const throws = execution({ payload: 'throw' })
+    const returns = execution({ payload: 'return' })
     rig.transport.offer(throws, returns)
     await begun.reached(2)
     for (const { executionId, fence } of [throws, returns]) {

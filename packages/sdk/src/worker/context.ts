@@ -21,11 +21,15 @@ export interface HandlerContext<Payload = unknown, Returned = unknown> {
   readonly deadline: Date
   /** Aborts when the attempt should stop; its `reason` is an AbortReason with the code. */
   readonly signal: AbortSignal
+  /** How long it has to stop after that before the execution is taken from it. */
+  readonly cancelGraceSec: number
   /** The progress the previous attempt stored last, or null. */
   readonly lastProgress: unknown
   readonly labels: Readonly<Record<string, string>>
   /** W3C trace context of whoever created the work. */
   readonly traceparent: string | null
+  /** The settings of a built-in target; null in a worker's own handler. */
+  readonly target: unknown
   /** Says that the handler is alive and stores how far it came, for watchers and for the next attempt. */
   heartbeat(progress?: unknown): void
   /** Keeps a line with the attempt: up to 1,000 lines or 64 KiB. */
@@ -42,14 +46,7 @@ export interface HandlerContext<Payload = unknown, Returned = unknown> {
 /** The facts of an execution that its handler may know. */
 export type ExecutionFacts = Omit<
   LeasedExecution,
-  | 'payload'
-  | 'pool'
-  | 'handler'
-  | 'announceStart'
-  | 'cancelGraceSec'
-  | 'heartbeatTimeoutSec'
-  | 'timeoutSec'
-  | 'deadlineAt'
+  'payload' | 'pool' | 'handler' | 'announceStart' | 'heartbeatTimeoutSec' | 'timeoutSec' | 'deadlineAt'
 >
 
 /** What stands behind a context: the held execution in this process, or the link to the parent in an isolated one. */
@@ -78,10 +75,12 @@ export function createContext(facts: ExecutionFacts, payload: unknown, host: Con
     fence: facts.fence,
     labels: facts.labels,
     traceparent: facts.traceparent,
+    target: facts.target,
+    cancelGraceSec: facts.cancelGraceSec,
     scheduledFor: new Date(facts.scheduledFor),
     dueAt: new Date(facts.dueAt),
     deadline: new Date(host.deadlineMs),
-    lastProgress: facts.lastProgress === null ? null : JSON.parse(facts.lastProgress),
+    lastProgress: facts.lastProgress,
     get signal() {
       return host.signal
     },

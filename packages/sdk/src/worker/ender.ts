@@ -73,6 +73,7 @@ export class Ender implements Settlement {
   failed(held: Held, failure: Failure): void {
     const now = this.#now()
     if (held.state !== 'RUNNING') this.#endedLate(held)
+    else if (outcomes.deferralCounts(held, failure)) this.#finish(held, outcomes.deferred(held, now))
     else if (held.aborted !== null) this.#finish(held, outcomes.stopped(held, now, failure))
     else this.#finish(held, outcomes.failed(held, now, failure))
   }

@@ -57,7 +57,12 @@ export class HeldContextHost implements ContextHost {
 
   async completeIn(tx: unknown, result: unknown): Promise<void> {
     const { completeIn } = this.#options
-    if (completeIn === undefined) throw new Error('This worker was not given a completeIn function')
+    if (completeIn === undefined) {
+      throw new CarillonError('CONFIG_INVALID', {
+        message: 'This worker was not given a completeIn function',
+        hint: 'Pass `completeIn` of @carillon/server in the worker’s options; the transaction must be on the installation’s database',
+      })
+    }
     const held = this.#held
     const { executionId, fence } = held.execution
     if (held.state !== 'RUNNING') throw new CarillonError('FENCE_STALE', 'This attempt no longer holds its execution')

@@ -25,7 +25,18 @@ export function completedInTransaction(held: Held, finishedAt: number): Reported
 }
 
 export function failed(held: Held, finishedAt: number, failure: Failure): ReportedOutcome {
-  return { ...base(held, finishedAt), outcome: 'FAILED', ...failure, ...withProgress(held) }
+  const { deferred: _, ...said } = failure
+  return { ...base(held, finishedAt), outcome: 'FAILED', ...said, ...withProgress(held) }
+}
+
+export function deferred(held: Held, finishedAt: number): ReportedOutcome {
+  return { ...base(held, finishedAt), outcome: 'DEFERRED' }
+}
+
+/** Somebody else has the work by now: a worker that stops must not have it done a second time. */
+export function deferralCounts(held: Held, failure: Failure): boolean {
+  if (!failure.deferred || held.completedInTransaction) return false
+  return held.aborted === null || held.aborted.code === 'SHUTDOWN'
 }
 
 export function handedBack(held: Held, finishedAt: number, reason: HandBackReason): ReportedOutcome {

@@ -3,9 +3,9 @@
  * and prefetch. It does not ask while reports fail, since what it would get could not be reported either.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { Backoff, pause } from '../backoff.ts'
 import type { Clock, ServerClock } from '../clock.ts'
 import type { Logger } from '../logger.ts'
-import { Backoff, pause } from './backoff.ts'
 import type { PoolSlots } from './handler-slots.ts'
 import type { Prefetch } from './prefetch.ts'
 import type { LeaseAnswer, LeasedExecution, Transport } from './transport.ts'
@@ -37,10 +37,22 @@ export class Poller {
   readonly #stopping = new AbortController()
   #wake: (() => void) | null = null
   #failing = false
+  #answeredAt: number | null = null
+  #waitingSince: number | null = null
   #ended: Promise<void> = Promise.resolve()
 
   constructor(options: PollerOptions) {
     this.#options = options
+  }
+
+  /** When a lease was answered last, on the local clock. */
+  get answeredAt(): number | null {
+    return this.#answeredAt
+  }
+
+  /** Since when it has been asking without an answer; null while it does not ask. */
+  get waitingSince(): number | null {
+    return this.#stopping.signal.aborted ? null : this.#waitingSince
   }
 
   start(): void {
@@ -67,8 +79,10 @@ export class Poller {
       // What ends in this turn of the event loop frees its slots first, so that one request asks for all of them.
       await nextTurn()
       const room = this.#room()
-      if (room === null) await this.#woken()
-      else if (!(await this.#lease(room))) await this.#backoff.wait(signal)
+      if (room === null) {
+        this.#waitingSince = null
+        await this.#woken()
+      } else if (!(await this.#lease(room))) await this.#backoff.wait(signal)
     }
   }
 
@@ -94,6 +108,7 @@ export class Poller {
     const { transport, workerId, pool, waitMs, clock, serverClock, onLeased } = this.#options
     const { signal } = this.#stopping
     const askedAt = clock.now()
+    this.#waitingSince ??= askedAt
     let answer: LeaseAnswer
     try {
       if (this.#failing) await this.#options.register()
@@ -105,10 +120,12 @@ export class Poller {
       return false
     }
     this.#failing = false
+    this.#waitingSince = null
+    this.#answeredAt = clock.now()
     this.#backoff.reset()
     serverClock.observe(answer.serverTime)
     if (answer.executions.length > 0) onLeased(answer.executions, room.slots)
-    else if (clock.now() - askedAt < emptyPauseMs) await pause(emptyPauseMs, signal)
+    else if (this.#answeredAt - askedAt < emptyPauseMs) await pause(emptyPauseMs, signal)
     return true
   }
 }

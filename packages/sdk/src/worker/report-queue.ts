@@ -11,6 +11,7 @@ export interface ReportBatch {
 
 /** What the next reports will tell. */
 export class ReportQueue {
+  #mostOutcomes = maxOutcomes
   #outcomes: Held[] = []
   #began: Held[] = []
   readonly #progress = new Set<Held>()
@@ -50,6 +51,28 @@ export class ReportQueue {
     return { outcomes, began }
   }
 
+  /**
+   * A report was refused for what it says. Smaller ones follow, until the outcome that is to blame stands alone; it is
+   * returned, to be replaced, and null before that.
+   */
+  refused({ outcomes, began }: ReportBatch): Held | null {
+    const [blamed] = outcomes.length === 1 ? outcomes : []
+    this.#mostOutcomes = Math.max(1, outcomes.length >> 1)
+    for (const held of outcomes) held.sent = false
+    this.#outcomes.unshift(...outcomes)
+    this.#began.unshift(...began)
+    return blamed ?? null
+  }
+
+  accepted(): void {
+    this.#mostOutcomes = Math.min(maxOutcomes, this.#mostOutcomes * 2)
+  }
+
+  /** Drops an outcome that nobody will take. */
+  giveUp(held: Held): void {
+    this.#outcomes = this.#outcomes.filter((other) => other !== held)
+  }
+
   takeProgress(): Held[] {
     const taken = [...this.#progress].filter(({ state }) => state === 'RUNNING')
     this.#progress.clear()
@@ -58,7 +81,7 @@ export class ReportQueue {
 
   #fitting(): number {
     let length = 0
-    const most = Math.min(this.#outcomes.length, maxOutcomes)
+    const most = Math.min(this.#outcomes.length, this.#mostOutcomes)
     for (let count = 0; count < most; count++) {
       length += textLengthOf(this.#outcomes[count]!)
       if (length > maxTextLength) return Math.max(1, count)
@@ -71,6 +94,7 @@ function textLengthOf({ outcome }: Held): number {
   let length = 0
   if (outcome !== null && 'result' in outcome) length += outcome.result?.length ?? 0
   if (outcome !== null && 'progress' in outcome) length += outcome.progress?.length ?? 0
+  if (outcome !== null && 'error' in outcome) length += outcome.error?.stack?.length ?? 0
   for (const line of outcome?.log ?? []) length += line.length
   return length
 }

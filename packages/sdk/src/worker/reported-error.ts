@@ -12,6 +12,8 @@ export interface Failure {
   error: ReportedError
   retryAfterMs?: number
   neverAgain?: boolean
+  /** It did not fail: somebody else will report its end. */
+  deferred?: boolean
 }
 
 const nameBytes = 256

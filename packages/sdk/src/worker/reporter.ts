@@ -4,13 +4,16 @@
  * - At most one report is under way. What comes meanwhile goes with the next, so under load the batches grow by
  *   themselves and an idle worker reports at once.
  * - A report that was not answered is sent again, with the same outcomes, until it is answered. No outcome is dropped.
+ *   One that is refused for what it says is taken apart: only the outcome to blame fails.
  * - Everything held is named in a heartbeat or is in the outcomes of that same report.
  */
+import { CarillonError } from '@carillon/contract'
+import { Backoff, pause } from '../backoff.ts'
 import type { Clock, ServerClock } from '../clock.ts'
 import type { Logger } from '../logger.ts'
-import { Backoff, pause } from './backoff.ts'
 import type { Held, HeldTable } from './held.ts'
 import { type ReportBatch, ReportQueue } from './report-queue.ts'
+import { finalFailure } from './reported-error.ts'
 import type { Cancellation, HeldExecution, ReportAnswer, Transport } from './transport.ts'
 
 const progressEveryMs = 1_000
@@ -24,7 +27,6 @@ export interface ReporterOptions {
   serverClock: ServerClock
   table: HeldTable
   logger: Logger
-  reportEveryMs: number
   onCancellation(cancellation: Cancellation): void
   onLost(lost: HeldExecution): void
   onStartDecided(held: Held, accepted: boolean): void
@@ -44,6 +46,7 @@ export class Reporter {
   #progressDue = false
   #refused = 0
   #roundTripMs = 0
+  #answeredAt: number | null = null
   #beat: NodeJS.Timeout | null = null
   #progressTimer: NodeJS.Timeout | null = null
   #idleWaiters: (() => void)[] = []
@@ -67,16 +70,21 @@ export class Reporter {
     return this.#roundTripMs
   }
 
+  /** When a report was answered last, on the local clock. */
+  get answeredAt(): number | null {
+    return this.#answeredAt
+  }
+
   /** Outcomes that wait for the next report. */
   get backlog(): number {
     return this.#queue.outcomes
   }
 
-  start(): void {
+  start(reportEveryMs: number): void {
     this.#beat = setInterval(() => {
       this.#heartbeatDue = true
       this.#kick()
-    }, this.#options.reportEveryMs)
+    }, reportEveryMs)
   }
 
   outcome(held: Held): void {
@@ -136,6 +144,7 @@ export class Reporter {
     const batch = this.#queue.take()
     while (!this.#closing.signal.aborted) {
       const answer = await this.#send(batch)
+      if (answer === 'REFUSED') break
       if (answer !== null) {
         if (this.#answered(batch, answer) > 0) await pause(busyPauseMs, this.#closing.signal)
         break
@@ -149,7 +158,7 @@ export class Reporter {
   }
 
   /** Null if there was no answer. Whether it arrived is then unknown, so the same outcomes are sent again. */
-  async #send(batch: ReportBatch): Promise<ReportAnswer | null> {
+  async #send(batch: ReportBatch): Promise<ReportAnswer | 'REFUSED' | null> {
     const heartbeat = this.#heartbeatDue
     const progress = this.#queue.takeProgress()
     const sentAt = this.#options.clock.now()
@@ -168,6 +177,10 @@ export class Reporter {
     } catch (error) {
       this.#heartbeatDue ||= heartbeat
       for (const held of progress) this.#queue.addProgress(held)
+      if (isRefusal(error) && batch.outcomes.length > 0) {
+        this.#takeApart(batch, error)
+        return 'REFUSED'
+      }
       if (!this.#failing) {
         this.#options.logger.warn(
           { error, outcomes: batch.outcomes.length },
@@ -177,6 +190,21 @@ export class Reporter {
       this.#failing = true
       return null
     }
+  }
+
+  #takeApart(batch: ReportBatch, error: CarillonError): void {
+    const blamed = this.#queue.refused(batch)
+    if (blamed === null) return
+    const { executionId, fence, startedAt, finishedAt, ...said } = blamed.outcome!
+    const name = `REPORT_${error.code}`
+    this.#options.logger.error({ error, executionId, fence, outcome: said.outcome }, 'an outcome is not taken as it is')
+    if (said.outcome === 'FAILED' && said.error.name === name) {
+      this.#queue.giveUp(blamed)
+      this.#options.table.remove(blamed)
+      return
+    }
+    const failure = finalFailure(name, `The installation did not take ${said.outcome}: ${error.message}`)
+    blamed.outcome = { executionId, fence, startedAt, finishedAt, outcome: 'FAILED', ...failure }
   }
 
   #heldNow(): HeldExecution[] {
@@ -190,6 +218,8 @@ export class Reporter {
     const { serverClock, table, logger } = this.#options
     let busy = 0
     serverClock.observe(answer.serverTime)
+    this.#answeredAt = this.#options.clock.now()
+    this.#queue.accepted()
     outcomes.forEach((held, at) => {
       if (answer.outcomes[at] === 'BUSY') {
         busy++
@@ -223,4 +253,9 @@ export class Reporter {
     this.#idleWaiters = []
     for (const resolve of waiters) resolve()
   }
+}
+
+/** Not whether it is taken now, but what it says, is the trouble. */
+function isRefusal(error: unknown): error is CarillonError {
+  return error instanceof CarillonError && [400, 413, 422].includes(error.status)
 }

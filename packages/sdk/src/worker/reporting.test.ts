@@ -131,7 +131,7 @@ describe('a start', () => {
     await using rig = await startRig([handler(run, { concurrency: 1 })], { prefetch: 3 })
     const quick = execution()
     const alsoQuick = execution()
-    const slow = execution({ payload: '"slow"' })
+    const slow = execution({ payload: 'slow' })
     rig.transport.offer(quick, alsoQuick, slow)
     await rig.transport.until(() => rig.transport.reports.some(({ began }) => began.length > 0))
     const told = rig.transport.reports.flatMap(({ began }) => idsOf(began))

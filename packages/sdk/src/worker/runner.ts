@@ -86,7 +86,7 @@ export class Runner {
 
   #run(held: Held): void {
     const { execution } = held
-    const { clock, serverClock, ender } = this.#options
+    const { clock, serverClock } = this.#options
     const now = clock.now()
     held.state = 'RUNNING'
     held.startedAt = serverClock.at(now)
@@ -95,16 +95,9 @@ export class Runner {
     if (execution.heartbeatTimeoutSec !== null) held.silentAt = now + execution.heartbeatTimeoutSec * 1_000
     if (held.beyondSlots && !execution.announceStart) held.beganAt = now + tellBeganAfterMs
     held.schedule()
-    let payload: unknown
-    try {
-      payload = JSON.parse(execution.payload)
-    } catch {
-      ender.failed(held, finalFailure('PayloadInvalid', 'The payload is not JSON'))
-      return
-    }
     const schema = held.slots!.definition.payload
-    if (schema === undefined) this.#invoke(held, payload)
-    else this.#check(held, schema, payload)
+    if (schema === undefined) this.#invoke(held, execution.payload)
+    else this.#check(held, schema, execution.payload)
   }
 
   #check(held: Held, schema: StandardSchemaV1, payload: unknown): void {

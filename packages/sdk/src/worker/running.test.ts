@@ -8,9 +8,9 @@ import { execution, ScriptedTransport } from './testing/scripted-transport.ts'
 describe('a handler', () => {
   test('sees its execution and returns its result', async () => {
     const given = execution({
-      payload: '{"n":1}',
+      payload: { n: 1 },
       attempt: 2,
-      lastProgress: '{"page":7}',
+      lastProgress: { page: 7 },
       labels: { team: 'a' },
       traceparent: '00-x',
       deadlineAt: 4_000_000_000_000,
@@ -45,7 +45,7 @@ describe('a handler', () => {
 
   test('sees the rest of its context too', async () => {
     const given = execution({
-      lastProgress: '{"page":7}',
+      lastProgress: { page: 7 },
       labels: { team: 'a' },
       traceparent: '00-x',
       deadlineAt: 5_000,
@@ -122,13 +122,12 @@ describe('a handler', () => {
     await using rig = await startRig([
       { definition, run: (ctx) => void seen.push((ctx.payload as { at: Date }).at.getTime()) },
     ])
-    const good = execution({ payload: '{"at":"1970-01-01T00:00:01Z"}' })
-    const bad = execution({ payload: '{"at":"never"}' })
-    const early = execution({ payload: '{"at":-5}' })
-    const broken = execution({ payload: '{"at":' })
-    rig.transport.offer(good, bad, early, broken)
+    const good = execution({ payload: { at: '1970-01-01T00:00:01Z' } })
+    const bad = execution({ payload: { at: 'never' } })
+    const early = execution({ payload: { at: -5 } })
+    rig.transport.offer(good, bad, early)
     expect(await rig.transport.outcomeOf(good)).toMatchObject({ outcome: 'SUCCEEDED' })
-    for (const given of [bad, early, broken]) {
+    for (const given of [bad, early]) {
       const expected = { outcome: 'FAILED', neverAgain: true, error: { name: 'PayloadInvalid' } }
       expect(await rig.transport.outcomeOf(given)).toMatchObject(expected)
     }
@@ -202,7 +201,7 @@ describe('completeIn', () => {
     const given = execution()
     await using rig = await startRig((ctx) => ctx.completeIn('tx'))
     rig.transport.offer(given)
-    expect(await rig.transport.outcomeOf(given)).toMatchObject({ outcome: 'FAILED', error: { name: 'Error' } })
+    expect(await rig.transport.outcomeOf(given)).toMatchObject({ outcome: 'FAILED', error: { name: 'CarillonError' } })
   })
 })
 

@@ -60,7 +60,7 @@ describe('stop', () => {
       if (ctx.payload === 'throws') throw reason
       if (ctx.payload === 'never') throw new NeverAgain('no point')
     })
-    const given = ['throws', 'returns', 'never', 'deaf'].map((how) => execution({ payload: `"${how}"` }))
+    const given = ['throws', 'returns', 'never', 'deaf'].map((how) => execution({ payload: how }))
     rig.transport.offer(...given)
     await begun.reached(4)
     await rig.worker.stop({ drainSec: 0 })

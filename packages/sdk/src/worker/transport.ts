@@ -9,7 +9,7 @@
  */
 export interface Transport {
   /** Announces the worker. Repeatable; the same `workerId` replaces what was announced before. */
-  register(worker: WorkerAnnouncement): Promise<void>
+  register(worker: WorkerAnnouncement): Promise<WorkerTimes>
   /** Waits up to `waitMs` for executions of the worker's pools. An empty answer is normal. */
   lease(request: LeaseRequest, signal: AbortSignal): Promise<LeaseAnswer>
   report(report: WorkerReport): Promise<ReportAnswer>
@@ -17,6 +17,16 @@ export interface Transport {
   deregister(workerId: string): Promise<void>
   /** Calls `listener` as soon as an execution held by the worker should stop. Best effort; reports bring the same. */
   onCancel(workerId: string, listener: (cancellation: Cancellation) => void): () => void
+  /** When a request that waited for cancellations alone was answered, on the worker's clock; if it has such requests. */
+  readonly watchAnsweredAt?: number
+  /** Lets go of what it holds. The worker calls it at its end. */
+  close?(): Promise<void>
+}
+
+/** What the installation expects of a worker. */
+export interface WorkerTimes {
+  /** How often to report what is held. */
+  heartbeatEveryMs: number
 }
 
 export interface WorkerAnnouncement {
@@ -67,12 +77,13 @@ export interface LeasedExecution {
   cancelGraceSec: number
   /** With AT_MOST_ONCE the worker announces the start and waits for the answer before the handler begins. */
   announceStart: boolean
-  /** JSON text. */
-  payload: string
-  /** JSON text of the last progress of the previous attempt. */
-  lastProgress: string | null
+  payload: unknown
+  /** The last progress of the previous attempt, or null. */
+  lastProgress: unknown
   labels: Record<string, string>
   traceparent: string | null
+  /** The settings of a built-in target; null for a worker's own handler. */
+  target: unknown
 }
 
 export interface HeldExecution {
@@ -80,6 +91,7 @@ export interface HeldExecution {
   fence: number
 }
 
+/** Results and progress are JSON text here: already written and measured, they are not written a second time. */
 export interface WorkerReport {
   workerId: string
   outcomes: ReportedOutcome[]
@@ -103,6 +115,8 @@ export type ReportedOutcome = HeldExecution & {
     | { outcome: 'HANDED_BACK'; reason: HandBackReason; progress?: string | null }
     /** The handler called `completeIn`: the result is already on the row, in the handler's own transaction. */
     | { outcome: 'COMPLETED_IN_TRANSACTION' }
+    /** Somebody else will report the end under the same fence: it stays RUNNING, and no worker holds it. */
+    | { outcome: 'DEFERRED' }
   )
 
 export type HandBackReason = 'SHUTDOWN' | 'UNKNOWN_HANDLER' | 'NOT_STARTED'

@@ -16,6 +16,7 @@ export interface WorkerOptions {
   prefetch?: number
   /** How long a lease request waits for work. */
   leaseWaitMs?: number
+  /** What the installation asks for unless given. */
   reportEveryMs?: number
   /** How long `stop` waits for running handlers before it aborts them. */
   drainSec?: number
@@ -24,6 +25,20 @@ export interface WorkerOptions {
   /** For isolated handlers: a module that exports `completeIn`. */
   completeInModule?: string
   logger?: Logger
+}
+
+/**
+ * Whether a worker does what it is there for. One that says it lives but is given nothing, though it asks, does not: after
+ * half a minute without an answer it is not healthy.
+ */
+export interface WorkerHealth {
+  healthy: boolean
+  /** Since a lease was answered, also with nothing; null: none was yet. A full worker asks for nothing but cancellations. */
+  lastLeaseAnswerMs: number | null
+  /** Since a report was answered; null: none was yet. */
+  lastReportMs: number | null
+  /** Why it is not healthy. */
+  reason?: string
 }
 
 export interface WorkerStats {

@@ -8,11 +8,12 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { CarillonError } from '@carillon/contract'
+import { Backoff, within } from '../backoff.ts'
 import { ServerClock, systemClock } from '../clock.ts'
 import { consoleLogger, type Logger } from '../logger.ts'
-import { Backoff, within } from './backoff.ts'
 import { Ender } from './ender.ts'
 import type { PoolSlots } from './handler-slots.ts'
+import { Health } from './health.ts'
 import { Held, HeldTable } from './held.ts'
 import { Poller } from './poller.ts'
 import { arrangePools } from './pools.ts'
@@ -20,8 +21,8 @@ import { Prefetch } from './prefetch.ts'
 import { Reporter } from './reporter.ts'
 import { Runner } from './runner.ts'
 import { Ticker } from './ticker.ts'
-import type { Cancellation, LeasedExecution, Transport } from './transport.ts'
-import type { WorkerOptions, WorkerStats } from './worker-options.ts'
+import type { Cancellation, LeasedExecution, Transport, WorkerTimes } from './transport.ts'
+import type { WorkerHealth, WorkerOptions, WorkerStats } from './worker-options.ts'
 
 const maxBacklog = 10_000
 const flushMs = 10_000
@@ -53,6 +54,7 @@ export class Worker {
   readonly #transport: Transport
   readonly #logger: Logger
   readonly #drainSec: number
+  readonly #reportEveryMs: number | undefined
   readonly #pools: PoolSlots[]
   readonly #pollers = new Map<string, Poller>()
   readonly #table = new HeldTable()
@@ -60,6 +62,7 @@ export class Worker {
   readonly #reporter: Reporter
   readonly #ender: Ender
   readonly #runner: Runner
+  readonly #health: Health
   readonly #stopping = new AbortController()
   #unsubscribe: (() => void) | null = null
   #started: Promise<void> | null = null
@@ -73,6 +76,7 @@ export class Worker {
     this.#transport = transport
     this.#logger = logger
     this.#drainSec = options.drainSec ?? 30
+    this.#reportEveryMs = options.reportEveryMs
     this.#pools = arrangePools(options.handlers, { completeInModule: options.completeInModule, logger })
 
     const serverClock = new ServerClock(clock)
@@ -85,7 +89,6 @@ export class Worker {
       serverClock,
       table,
       logger,
-      reportEveryMs: options.reportEveryMs ?? 5_000,
       onCancellation: (cancellation) => this.#cancel(cancellation),
       onLost: (lost) => this.#cancel({ ...lost, reason: 'LEASE_LOST' }),
       onStartDecided: (held, accepted) => this.#runner.startDecided(held, accepted),
@@ -113,23 +116,26 @@ export class Worker {
       ender: this.#ender,
       announce: (held) => this.#reporter.began(held),
     })
+    const leaseWaitMs = options.leaseWaitMs ?? 20_000
     for (const pool of this.#pools) {
       const poller = new Poller({
         transport,
         workerId: this.workerId,
         pool,
         prefetch: new Prefetch(clock, pool, options.prefetch),
-        waitMs: options.leaseWaitMs ?? 20_000,
+        waitMs: leaseWaitMs,
         clock,
         serverClock,
         logger,
         roundTripMs: () => this.#reporter.roundTripMs,
         mayLease: () => !this.#reporter.failing && this.#reporter.backlog < maxBacklog,
         onLeased: (executions, slots) => this.#leased(pool, executions, slots),
-        register: () => this.#register(),
+        register: async () => void (await this.#register()),
       })
       this.#pollers.set(pool.pool, poller)
     }
+    const pollers = [...this.#pollers.values()]
+    this.#health = new Health({ clock, transport, reporter: this.#reporter, pollers, leaseWaitMs })
   }
 
   /**
@@ -137,7 +143,7 @@ export class Worker {
    * again until `stop`, one that refuses makes it reject.
    */
   start(): Promise<void> {
-    this.#started ??= this.#start()
+    this.#started ??= this.#startUp()
     return this.#started
   }
 
@@ -159,6 +165,26 @@ export class Worker {
     return this.#table.idle()
   }
 
+  /**
+   * For a liveness probe.
+   *
+   * @example
+   * ```ts
+   * import { createServer } from 'node:http'
+   * import type { Worker } from '@carillon/sdk'
+   *
+   * export function probe(worker: Worker): void {
+   *   createServer((_request, response) => {
+   *     const health = worker.health()
+   *     response.writeHead(health.healthy ? 200 : 503).end(JSON.stringify(health))
+   *   }).listen(8080)
+   * }
+   * ```
+   */
+  health(): WorkerHealth {
+    return this.#health.now()
+  }
+
   stats(): WorkerStats {
     const { PREFETCHED, RUNNING, REPORTING } = this.#table.counts()
     return {
@@ -170,28 +196,43 @@ export class Worker {
     }
   }
 
+  async #startUp(): Promise<void> {
+    this.#health.starting()
+    try {
+      await this.#start()
+    } catch (error) {
+      this.#health.ended(`it was refused: ${(error as Error).message}`)
+      await this.#transport.close?.()
+      throw error
+    }
+  }
+
   async #start(): Promise<void> {
     const backoff = new Backoff()
     const { signal } = this.#stopping
-    while (!signal.aborted && !this.#registered) {
+    let times: WorkerTimes | null = null
+    while (!signal.aborted && times === null) {
       try {
-        await this.#register()
+        times = await this.#register()
       } catch (error) {
-        if (error instanceof CarillonError) throw error
+        if (isFinal(error)) throw error
         this.#logger.warn({ error }, 'the worker could not be announced; it is tried again')
         await backoff.wait(signal)
       }
     }
-    if (signal.aborted) return
+    if (signal.aborted || times === null) return
+    const reportEveryMs = this.#reportEveryMs ?? times.heartbeatEveryMs
+    this.#health.started(reportEveryMs)
     this.#unsubscribe = this.#transport.onCancel(this.workerId, (cancellation) => this.#cancel(cancellation))
-    this.#reporter.start()
+    this.#reporter.start(reportEveryMs)
     for (const poller of this.#pollers.values()) poller.start()
   }
 
-  async #register(): Promise<void> {
+  async #register(): Promise<WorkerTimes> {
     const pools = this.#pools.map((pool) => pool.announcement())
-    await this.#transport.register({ workerId: this.workerId, name: this.name, pools })
+    const times = await this.#transport.register({ workerId: this.workerId, name: this.name, pools })
     this.#registered = true
+    return times
   }
 
   #leased(pool: PoolSlots, executions: LeasedExecution[], slots: number): void {
@@ -247,12 +288,22 @@ export class Worker {
     await Promise.all(this.#pools.map((pool) => pool.close()))
     this.#ticker.close()
     this.#unsubscribe?.()
-    if (!this.#registered) return
+    this.#health.ended('it has stopped')
+    if (this.#registered) await this.#signOff()
+    await this.#transport.close?.()
+  }
+
+  async #signOff(): Promise<void> {
     const leaving = this.#transport.deregister(this.workerId)
     await within(partingMs, leaving).catch((error: unknown) => {
       this.#logger.warn({ error }, 'the worker could not sign off; the installation will miss it')
     })
   }
+}
+
+/** Asking again would change nothing: the request itself is refused, not the moment. */
+function isFinal(error: unknown): boolean {
+  return error instanceof CarillonError && error.status < 500 && error.status !== 408 && error.status !== 429
 }
 
 const stopMessage = 'The worker is stopping'

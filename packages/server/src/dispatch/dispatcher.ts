@@ -19,6 +19,7 @@ export class Dispatcher implements Service {
   async start(): Promise<void> {
     this.#unsubscribe = this.#signals.subscribe((signal) => {
       if (signal.kind === 'READY') this.#pools.get(signal.pool)?.hint(signal.lane, signal.tag)
+      else if (signal.kind === 'RESUMED') this.lookAgain(signal.pool)
     })
   }
 
@@ -26,6 +27,10 @@ export class Dispatcher implements Service {
     this.#stopped = true
     this.#unsubscribe()
     await Promise.all([...this.#pools.values()].map((pool) => pool.stop()))
+  }
+
+  lookAgain(pool: string): void {
+    this.#pools.get(pool)?.lookAgain()
   }
 
   letOthersFirst(pool: string): void {

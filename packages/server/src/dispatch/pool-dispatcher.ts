@@ -2,8 +2,9 @@
  * Gives a pool's ready executions to the workers that wait for them. One call of LEASE serves all workers waiting at this
  * node; free slots are filled before anything is taken ahead.
  *
- * What must stay true: every row leased goes to the request it was leased for, or is handed back. A hint only makes it
- * look sooner; without any it looks once a second.
+ * What must stay true: every row leased goes to the request it was leased for, or is handed back. A request whose time is
+ * over is answered when the look under way has ended, and after at least one look. A hint only makes it look sooner;
+ * without any it looks once a second.
  */
 import { priorities } from '@carillon/contract'
 import { BatchLimit } from '../lib/batch-limit.ts'
@@ -22,11 +23,16 @@ export interface LeaseWish {
   slots: number
   prefetch: number
   waitMs: number
+  /** Aborted when the request has waited enough: it is answered with what there is. */
+  enough?: AbortSignal
 }
 
 interface Waiting extends LeaseWish {
   /** Gives the leases to the worker. False: it is gone. */
   deliver: (leases: Lease[]) => boolean
+  /** There was a look on its behalf. */
+  looked: boolean
+  late: boolean
 }
 
 export interface PoolDispatcherOptions {
@@ -35,6 +41,8 @@ export interface PoolDispatcherOptions {
   clock: Clock
   pollMs: number
   logger: Logger
+  /** False: the worker is not heard of, and what it got would wait with it. */
+  mayLease: (workerId: string) => boolean
   onLeased: (pool: string, lane: number, tag: number) => void
   /** Leases whose worker went away in the meantime. */
   onUndelivered: (leases: Lease[]) => void
@@ -42,6 +50,8 @@ export interface PoolDispatcherOptions {
 
 /** One LEASE takes at most so many: it stays short, and the next one follows at once. */
 const maxPerCall = 1_000
+/** What one LEASE may weigh: payloads can be a quarter of a MiB each. A call that brings more makes the next ones smaller. */
+const maxLength = 8_000_000
 /** After handing something back for want of its handler a node lets the others go first, by so much, for so long. */
 const courtesyMs = 50
 const courteousForMs = 5_000
@@ -55,6 +65,7 @@ export class PoolDispatcher implements Service {
   readonly #waiting = new Set<Waiting>()
   #courteousUntil = Number.NEGATIVE_INFINITY
   #courtesy: NodeJS.Timeout | null = null
+  #looking = false
 
   constructor(options: PoolDispatcherOptions) {
     this.#options = options
@@ -82,6 +93,11 @@ export class PoolDispatcher implements Service {
     if (this.#waiting.size > 0) this.#wake()
   }
 
+  /** Look again, though nothing new became ready. */
+  lookAgain(): void {
+    if (this.#waiting.size > 0) this.#wake()
+  }
+
   /**
    * A worker here lacked a handler. Without this the node that brings the execution back would always be the first to
    * take it again, and a worker that has the handler would never see it.
@@ -97,30 +113,51 @@ export class PoolDispatcher implements Service {
         if (!this.#waiting.delete(waiting)) return false
         clearTimeout(timer)
         signal.removeEventListener('abort', onAbort)
+        wish.enough?.removeEventListener('abort', onLate)
         resolve(leases)
         return true
       }
-      const waiting: Waiting = { ...wish, deliver: settle }
+      const waiting: Waiting = { ...wish, deliver: settle, looked: wish.slots + wish.prefetch === 0, late: false }
       const onAbort = () => settle([])
-      const timer = setTimeout(onAbort, wish.waitMs)
+      const onLate = () => {
+        waiting.late = true
+        if (waiting.looked && !this.#looking) settle([])
+      }
+      const timer = setTimeout(onLate, wish.waitMs)
       signal.addEventListener('abort', onAbort)
+      wish.enough?.addEventListener('abort', onLate)
       this.#waiting.add(waiting)
       if (signal.aborted) settle([])
-      else this.#wake()
+      else if (wish.enough?.aborted) onLate()
+      this.#wake()
     })
   }
 
   async runOnce(): Promise<void> {
-    while (this.#waiting.size > 0) {
+    while (await this.#leaseOnce());
+  }
+
+  /** One call of LEASE for all who wait. True: there may be more. */
+  async #leaseOnce(): Promise<boolean> {
+    const present = [...this.#waiting]
+    this.#looking = true
+    try {
       const { slots, wishes } = this.#freeSlots()
-      if (slots.length === 0) return
+      if (slots.length === 0) return false
       const now = this.#options.clock.now()
       const reading = { from: this.#positions.map((p) => p.from(now)), since: this.#turns.since, turn: laneTurn }
       const { database, pool } = this.#options
       const leases = await this.#limit.watch(() => lease(database, pool, reading, slots), wasTooSlow)
+      this.#weigh(leases)
       this.#note(leases)
       this.#hand(leases, wishes)
-      if (leases.length < slots.length) return
+      return leases.length === slots.length
+    } finally {
+      this.#looking = false
+      for (const wish of present) {
+        wish.looked = true
+        if (wish.late) wish.deliver([])
+      }
     }
   }
 
@@ -138,7 +175,7 @@ export class PoolDispatcher implements Service {
     const wishes = new Map<string, Waiting>()
     const most = this.#limit.current
     for (const wish of this.#waiting) {
-      if (wishes.has(wish.workerId) || slots.length >= most) continue
+      if (wishes.has(wish.workerId) || slots.length >= most || !this.#options.mayLease(wish.workerId)) continue
       wishes.set(wish.workerId, wish)
       const free = Math.min(wish.slots, most - slots.length)
       for (let i = 0; i < free; i++) slots.push({ workerId: wish.workerId, prefetched: false })
@@ -148,6 +185,12 @@ export class PoolDispatcher implements Service {
       for (let i = 0; i < ahead; i++) slots.push({ workerId: wish.workerId, prefetched: true })
     }
     return { slots, wishes }
+  }
+
+  #weigh(leases: Lease[]): void {
+    let length = 0
+    for (const { payload, lastProgress } of leases) length += payload.length + (lastProgress?.length ?? 0)
+    if (length > maxLength) this.#limit.lower((leases.length * maxLength) / length)
   }
 
   #note(leases: Lease[]): void {

@@ -7,6 +7,8 @@ import type { Service } from '../lib/service.ts'
 export type Signal =
   /** Executions became ready in a lane; `tag` is the smallest of them. */
   | { kind: 'READY'; pool: string; lane: number; tag: number }
+  /** A pool that was paused is served again. */
+  | { kind: 'RESUMED'; pool: string }
   /** Something is due at this time, nearer perhaps than what a leader knows of. */
   | { kind: 'DUE'; at: number }
   /** A worker should stop an execution. */

@@ -1,12 +1,11 @@
 /**
  * Where workers turn to, however they come: announce themselves, lease, report, leave. Leasing is dispatch's, outcomes are
- * completion's; what is here is the worker itself: that it lives, and that both sides agree on what it holds.
+ * completion's, who the workers are is KnownWorkers'; what is here is the worker's business as a whole, and that both
+ * sides agree on what it holds.
  */
 import type {
   Cancellation,
   HeldExecution,
-  LeaseAnswer,
-  LeasedExecution,
   LeaseRequest,
   ReportAnswer,
   ReportVerdict,
@@ -15,13 +14,18 @@ import type {
 } from '@carillon/sdk'
 import type { Completion } from '../completion/completion.ts'
 import type { Dispatcher } from '../dispatch/dispatcher.ts'
-import { Batcher } from '../lib/batcher.ts'
 import type { Clock } from '../lib/clock.ts'
+import { Loop } from '../lib/loop.ts'
+import type { Service } from '../lib/service.ts'
+import type { Logger } from '../observability/logger.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
 import type { Lease } from '../store/executions/lease.ts'
 import { beginHandlers, storeProgress } from '../store/executions/worker-news.ts'
-import { type HeldRow, readHeld, registerWorker, removeWorkers, seeWorkers } from '../store/workers/register.ts'
+import { readForeign, readHeld } from '../store/workers/held.ts'
+import { HeldComparison } from './held-comparison.ts'
+import { type KnownWorker, KnownWorkers } from './known-workers.ts'
+import { Polls } from './polls.ts'
 
 export interface WorkerDeskOptions {
   database: Database
@@ -30,69 +34,156 @@ export interface WorkerDeskOptions {
   completion: Completion
   signals: Signals
   clock: Clock
+  logger: Logger
+  times: WorkerTimes
+  maxWaiting: number
 }
 
-export class WorkerDesk {
+/** What the installation expects of workers. */
+export interface WorkerTimes {
+  heartbeatEveryMs: number
+  suspectAfterMs: number
+  lostAfterMs: number
+}
+
+export interface PollAnswer {
+  leases: Lease[]
+  cancellations: Cancellation[]
+  /** The node is going: the worker should turn to another. */
+  closing: boolean
+}
+
+export class WorkerDesk implements Service {
+  readonly times: WorkerTimes
   readonly #options: WorkerDeskOptions
-  /** Per worker: what its last report left out although the database says it holds it. */
-  readonly #omitted = new Map<string, Set<string>>()
-  readonly #announced = new Map<string, WorkerAnnouncement>()
-  /** Heartbeats of all workers of this node are looked up together: `running` has no index by worker. */
-  readonly #heartbeats: Batcher<string, HeldRow[]>
+  readonly #known: KnownWorkers
+  readonly #polls: Polls
+  readonly #comparison: HeldComparison
+  readonly #watch: Loop
+  #unsubscribe = () => {}
 
   constructor(options: WorkerDeskOptions) {
+    const { database, nodeId, completion, dispatcher, times } = options
     this.#options = options
-    this.#heartbeats = new Batcher({ maxItems: () => 1_000, flush: (workerIds) => this.#lookUp(workerIds) })
+    this.times = times
+    this.#known = new KnownWorkers({
+      ...{ database, nodeId, heartbeatEveryMs: times.heartbeatEveryMs },
+      ...{ suspectMs: times.suspectAfterMs, lostMs: times.lostAfterMs },
+      onLive: ({ pools }) => {
+        for (const { pool } of pools) dispatcher.lookAgain(pool)
+      },
+    })
+    this.#polls = new Polls({ max: options.maxWaiting })
+    this.#comparison = new HeldComparison({ database, completion, see: (ids) => this.#known.see(ids) })
+    this.#watch = new Loop({
+      name: 'watch over workers',
+      everyMs: this.#known.watchEveryMs,
+      logger: options.logger,
+      runOnce: async () => {
+        this.#polls.prune()
+        await this.#known.watch()
+      },
+    })
   }
 
-  async register(worker: WorkerAnnouncement): Promise<void> {
-    const { database, nodeId } = this.#options
-    await registerWorker(database, { ...worker, nodeId })
-    this.#announced.set(worker.workerId, worker)
+  async start(): Promise<void> {
+    this.#unsubscribe = this.#options.signals.subscribe((signal) => {
+      if (signal.kind !== 'CANCEL') return
+      const { workerId, executionId, fence, reason } = signal
+      this.#polls.cancelled(workerId, { executionId, fence, reason })
+    })
+    await this.#watch.start()
   }
 
-  async lease(request: LeaseRequest, signal: AbortSignal): Promise<LeaseAnswer> {
-    const leases = await this.#options.dispatcher.lease(request.pool, request, signal)
-    return { executions: leases.map((l) => leased(l, request.pool)), serverTime: this.#options.clock.now() }
+  async stop(): Promise<void> {
+    this.closePolls()
+    this.#unsubscribe()
+    await this.#watch.stop()
   }
 
-  async report(said: WorkerReport): Promise<ReportAnswer> {
+  /** Workers that wait are answered at once, and turn to other nodes. */
+  closePolls(): void {
+    this.#polls.close()
+  }
+
+  /** `owner`: the tenant whose worker it is; null: the installation's. Throws POOL_NOT_YOURS or WORKER_UNKNOWN. */
+  async register(worker: WorkerAnnouncement, owner: string | null = null): Promise<void> {
+    await this.#known.register(worker, owner)
+  }
+
+  /** Null: neither this node nor the database knows such a worker of this owner. */
+  find(workerId: string, owner: string | null): Promise<KnownWorker | null> {
+    return this.#known.find(workerId, owner)
+  }
+
+  require(workerId: string, owner: string | null): Promise<KnownWorker> {
+    return this.#known.require(workerId, owner)
+  }
+
+  mayLease(workerId: string): boolean {
+    return this.#known.mayLease(workerId)
+  }
+
+  /** For a worker in this process: it hears of cancellations by `onCancel`. */
+  lease(request: LeaseRequest, signal: AbortSignal): Promise<Lease[]> {
+    return this.#options.dispatcher.lease(request.pool, request, signal)
+  }
+
+  /** For a worker that comes over the network: cancellations come with the answer. `gone`: its connection is. */
+  async poll(request: LeaseRequest, owner: string | null, gone: AbortSignal): Promise<PollAnswer> {
+    const { workerId, pool } = request
+    await this.#known.requireServing(workerId, owner, pool)
+    const poll = this.#polls.open(workerId, pool, owner, gone)
+    try {
+      const wish = { ...request, enough: poll.enough }
+      const leases = await this.#options.dispatcher.lease(pool, wish, poll.over)
+      if (poll.over.aborted) {
+        this.undelivered(leases)
+        return { leases: [], cancellations: [], closing: this.#polls.closed }
+      }
+      return { leases, cancellations: this.#polls.take(workerId), closing: this.#polls.closed }
+    } finally {
+      poll.close()
+    }
+  }
+
+  /** With an owner, what is another tenant's is refused. */
+  async report(said: WorkerReport, owner: string | null = null): Promise<ReportAnswer> {
     const { completion, database } = this.#options
     const actor = `worker:${said.workerId}`
     if (said.outcomes.some((o) => o.outcome === 'HANDED_BACK' && o.reason === 'UNKNOWN_HANDLER')) {
-      for (const { pool } of this.#announced.get(said.workerId)?.pools ?? [])
-        this.#options.dispatcher.letOthersFirst(pool)
+      for (const pool of this.#known.poolsOf(said.workerId, owner)) this.#options.dispatcher.letOthersFirst(pool)
     }
+    const foreign = owner === null ? nobody : await readForeign(database, idsIn(said), owner)
+    const isOwn = ({ executionId }: HeldExecution) => !foreign.has(executionId)
+    const news = { began: said.began.filter(isOwn), progress: said.progress.filter(isOwn) }
     const [outcomes, begun] = await Promise.all([
       Promise.all(
-        said.outcomes.map((outcome) =>
-          completion.end({
-            executionId: outcome.executionId,
-            fence: outcome.fence,
-            actor,
-            from: 'WORKER',
-            said: outcome,
-          }),
-        ),
+        said.outcomes.map(async (outcome): Promise<ReportVerdict> => {
+          if (!isOwn(outcome)) return 'REFUSED'
+          const { executionId, fence } = outcome
+          return completion.end({ executionId, fence, actor, from: 'WORKER', said: outcome })
+        }),
       ),
-      said.began.length > 0 ? beginHandlers(database, said.began) : new Set<string>(),
-      said.progress.length > 0 ? storeProgress(database, said.progress) : null,
+      news.began.length > 0 ? beginHandlers(database, news.began) : nobody,
+      news.progress.length > 0 ? storeProgress(database, news.progress) : null,
+      said.held === null ? this.#known.heard(said.workerId, owner) : null,
     ])
     const newest = new Map<string, number>()
-    for (const { executionId, fence } of said.began) {
+    for (const { executionId, fence } of news.began) {
       newest.set(executionId, Math.max(fence, newest.get(executionId) ?? 0))
     }
     const began = said.began.map(
       ({ executionId, fence }): ReportVerdict =>
         begun.has(executionId) && fence === newest.get(executionId) ? 'ACCEPTED' : 'REFUSED',
     )
-    const { cancellations, lost } = said.held === null ? nothing : await this.#compare(said.workerId, said.held)
-    return { serverTime: this.#options.clock.now(), outcomes, began, cancellations, lost }
+    const compared = said.held === null ? nothing : await this.#comparison.compare(said.workerId, said.held)
+    return { serverTime: this.#options.clock.now(), outcomes, began, ...compared }
   }
 
   async deregister(workerId: string): Promise<void> {
     const { database, completion } = this.#options
-    this.#announced.delete(workerId)
+    this.#polls.endAll(workerId)
     const held = await readHeld(database, [workerId])
     await Promise.all(
       held.map(({ executionId, fence, began }) =>
@@ -105,8 +196,8 @@ export class WorkerDesk {
         }),
       ),
     )
-    await removeWorkers(database, [workerId])
-    this.#omitted.delete(workerId)
+    await this.#known.remove(workerId)
+    this.#comparison.forget(workerId)
   }
 
   onCancel(workerId: string, listener: (cancellation: Cancellation) => void): () => void {
@@ -124,68 +215,11 @@ export class WorkerDesk {
       this.#options.completion.end({ executionId, fence, actor: 'node', from: 'NODE', said }).catch(() => {})
     }
   }
-
-  async #lookUp(workerIds: string[]): Promise<HeldRow[][]> {
-    const { database } = this.#options
-    const seen = await seeWorkers(database, workerIds)
-    for (const workerId of workerIds) {
-      // It was taken for lost and forgotten, yet it lives: without this its executions would be lost again and again.
-      const worker = seen.has(workerId) ? undefined : this.#announced.get(workerId)
-      if (worker) await this.register(worker)
-    }
-    const rows = Map.groupBy(await readHeld(database, workerIds), (row) => row.workerId)
-    return workerIds.map((workerId) => rows.get(workerId) ?? [])
-  }
-
-  /** A heartbeat: the worker names all it holds; compare that with the database. */
-  async #compare(
-    workerId: string,
-    named: HeldExecution[],
-  ): Promise<{ cancellations: Cancellation[]; lost: HeldExecution[] }> {
-    const { completion } = this.#options
-    const rows = await this.#heartbeats.add(workerId)
-    const fenceOf = new Map(rows.map((row) => [row.executionId, row.fence]))
-    const lost = named.filter(({ executionId, fence }) => fenceOf.get(executionId) !== fence)
-    const cancellations = rows
-      .filter((row) => row.cancelReason !== null)
-      .map(({ executionId, fence }): Cancellation => ({ executionId, fence, reason: 'CANCELLED' }))
-
-    // A row left out of two reports in a row is not with the worker: its lease answer was lost on the way.
-    const names = new Set(named.map(({ executionId, fence }) => `${executionId}:${fence}`))
-    const omitted = rows.filter(({ executionId, fence }) => !names.has(`${executionId}:${fence}`))
-    const before = this.#omitted.get(workerId)
-    this.#omitted.set(workerId, new Set(omitted.map(({ executionId, fence }) => `${executionId}:${fence}`)))
-    for (const { executionId, fence, began } of omitted) {
-      if (!before?.has(`${executionId}:${fence}`)) continue
-      const said = { outcome: 'HANDED_BACK', reason: 'NOT_NAMED', began } as const
-      completion.end({ executionId, fence, actor: `worker:${workerId}`, from: 'NODE', said }).catch(() => {})
-    }
-    return { cancellations, lost }
-  }
 }
 
 const nothing = { cancellations: [], lost: [] }
+const nobody: ReadonlySet<string> = new Set()
 
-function leased(row: Lease, pool: string): LeasedExecution {
-  return {
-    executionId: row.executionId,
-    jobId: row.jobId,
-    tenant: row.tenant,
-    pool,
-    handler: row.handler,
-    attempt: row.attempt,
-    maxAttempts: row.policy.retryPolicy.maxAttempts,
-    fence: row.fence,
-    scheduledFor: row.scheduledFor,
-    dueAt: row.dueAt,
-    timeoutSec: row.policy.timeoutSec,
-    deadlineAt: row.deadlineAt,
-    heartbeatTimeoutSec: row.policy.heartbeatTimeoutSec,
-    cancelGraceSec: row.policy.cancelGraceSec,
-    announceStart: row.policy.delivery === 'AT_MOST_ONCE',
-    payload: row.payload,
-    lastProgress: row.lastProgress,
-    labels: row.labels,
-    traceparent: row.traceparent,
-  }
+function idsIn({ outcomes, began, progress }: WorkerReport): string[] {
+  return [...outcomes, ...began, ...progress].map(({ executionId }) => executionId)
 }

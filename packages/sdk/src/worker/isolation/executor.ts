@@ -45,7 +45,7 @@ export class IsolatedExecutor implements Executor {
     seat.task = { held, context, settlement }
     seat.run++
     const { run, host } = seat
-    const { payload: _text, ...facts } = held.execution
+    const { payload: _asItCame, ...facts } = held.execution
     try {
       host.send({ type: 'RUN', run, facts, payload, deadlineMs: context.deadlineMs, serverNow: context.serverNow() })
     } catch (thrown) {

@@ -19,7 +19,7 @@ function isolated(handler: Partial<RegisteredHandler>, options: { completeInModu
 }
 
 async function run(rig: Rig, what: string, fields: Partial<LeasedExecution> = {}): Promise<ReportedOutcome> {
-  const given = execution({ payload: JSON.stringify(what), ...fields })
+  const given = execution({ payload: what, ...fields })
   rig.transport.offer(given)
   return rig.transport.outcomeOf(given)
 }
@@ -32,7 +32,7 @@ describe.each(['THREAD', 'PROCESS'] as const)('isolation %s', (isolation) => {
       executionId: 'x1',
       attempt: 3,
       labels: { a: 'b' },
-      lastProgress: '[1]',
+      lastProgress: [1],
       deadlineAt: dueAt + 50_000,
       dueAt,
     })
@@ -78,7 +78,7 @@ describe.each(['THREAD', 'PROCESS'] as const)('isolation %s', (isolation) => {
 
   test('brings an abort to the handler', async () => {
     await using rig = await isolated({ isolation })
-    const given = execution({ payload: '"listen"', cancelGraceSec: 60 })
+    const given = execution({ payload: 'listen', cancelGraceSec: 60 })
     rig.transport.offer(given)
     await rig.transport.until(() => rig.transport.reports.some(({ progress }) => progress.length > 0))
     rig.transport.cancel({ executionId: given.executionId, fence: given.fence, reason: 'CANCELLED' })
@@ -129,7 +129,7 @@ describe.each(['THREAD', 'PROCESS'] as const)('isolation %s', (isolation) => {
 
   test('is killed when the worker stops and it does not', async () => {
     const rig = await isolated({ isolation })
-    const given = execution({ payload: '"loop"', cancelGraceSec: 0.1 })
+    const given = execution({ payload: 'loop', cancelGraceSec: 0.1 })
     rig.transport.offer(given)
     await rig.transport.until(() => rig.transport.reports.some(({ held }) => held?.length === 1))
     await rig.worker.stop({ drainSec: 0 })

@@ -14,6 +14,7 @@ import type {
   Transport,
   WorkerAnnouncement,
   WorkerReport,
+  WorkerTimes,
 } from '../transport.ts'
 
 let nextFence = 1
@@ -36,10 +37,11 @@ export function execution(fields: Partial<LeasedExecution> = {}): LeasedExecutio
     heartbeatTimeoutSec: null,
     cancelGraceSec: 10,
     announceStart: false,
-    payload: 'null',
+    payload: null,
     lastProgress: null,
     labels: {},
     traceparent: null,
+    target: null,
     ...fields,
   }
 }
@@ -101,10 +103,11 @@ export class ScriptedTransport implements Transport {
     return this.outcomes.get(executionId)!
   }
 
-  async register(worker: WorkerAnnouncement): Promise<void> {
+  async register(worker: WorkerAnnouncement): Promise<WorkerTimes> {
     if (this.failRegisters-- > 0) throw new Error('no node there')
     this.announcements.push(worker)
     this.#happened()
+    return { heartbeatEveryMs: 5_000 }
   }
 
   async lease(request: LeaseRequest, signal: AbortSignal): Promise<LeaseAnswer> {

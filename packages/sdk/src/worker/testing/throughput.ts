@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { defineHandler } from '../../handler.ts'
 import { implementHandler } from '../registered-handler.ts'
-import type { LeaseAnswer, LeaseRequest, ReportAnswer, Transport, WorkerReport } from '../transport.ts'
+import type { LeaseAnswer, LeaseRequest, ReportAnswer, Transport, WorkerReport, WorkerTimes } from '../transport.ts'
 import { Worker } from '../worker.ts'
 import { execution } from './scripted-transport.ts'
 
@@ -20,7 +20,9 @@ class EndlessTransport implements Transport {
   leases = 0
   #onReported: (() => void) | null = null
 
-  async register(): Promise<void> {}
+  async register(): Promise<WorkerTimes> {
+    return { heartbeatEveryMs: 5_000 }
+  }
   async deregister(): Promise<void> {}
   onCancel(): () => void {
     return () => {}
@@ -36,7 +38,7 @@ class EndlessTransport implements Transport {
     await delay(roundTripMs)
     this.leases++
     this.leased += slots + prefetch
-    const executions = Array.from({ length: slots + prefetch }, () => execution({ payload: '{"n":1}' }))
+    const executions = Array.from({ length: slots + prefetch }, () => execution({ payload: { n: 1 } }))
     return { executions, serverTime: performance.timeOrigin + performance.now() }
   }
 

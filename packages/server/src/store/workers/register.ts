@@ -1,29 +1,52 @@
 import type { Database } from '../database.ts'
 
+export interface AnnouncedPool {
+  pool: string
+  handlers: string[]
+  slots: number
+}
+
 export interface WorkerRow {
   workerId: string
   nodeId: string
+  /** Who registered it; null: a platform worker. */
+  tenant: string | null
   name: string
-  pools: { pool: string; handlers: string[]; slots: number }[]
+  pools: AnnouncedPool[]
 }
 
-/** Announces a worker; pools it serves come into being with it. */
-export async function registerWorker(database: Database, worker: WorkerRow): Promise<void> {
-  await database.query(
+export type Registered =
+  | { verdict: 'REGISTERED' }
+  | { verdict: 'FOREIGN_POOLS'; pools: string[] }
+  | { verdict: 'OTHERS' }
+
+/** See functions/register_worker.sql. OTHERS: the id is another tenant's worker. */
+export async function registerWorker(database: Database, worker: WorkerRow): Promise<Registered> {
+  const rows = await database.query<{ foreign_pools: string[] | null }>(
     'register-worker',
-    `with pools as (
-       insert into carillon.pools (pool) select p ->> 'pool' from jsonb_array_elements($4::jsonb) p
-       order by 1 on conflict (pool) do nothing)
-     insert into carillon.workers (worker_id, node_id, name, pools, seen_at)
-     values ($1, $2, $3, $4, coalesce($5, clock_timestamp()))
-     on conflict (worker_id) do update set node_id = excluded.node_id, name = excluded.name, pools = excluded.pools, seen_at = excluded.seen_at`,
-    [worker.workerId, worker.nodeId, worker.name, JSON.stringify(worker.pools), database.now],
+    'select carillon.register_worker($1, $2, $3, $4, $5, $6) foreign_pools',
+    [worker.workerId, worker.nodeId, worker.tenant, worker.name, JSON.stringify(worker.pools), database.now],
   )
+  const pools = rows[0]!.foreign_pools
+  if (pools === null) return { verdict: 'OTHERS' }
+  return pools.length > 0 ? { verdict: 'FOREIGN_POOLS', pools } : { verdict: 'REGISTERED' }
 }
 
+export async function readWorker(database: Database, workerId: string): Promise<Omit<WorkerRow, 'nodeId'> | null> {
+  const rows = await database.query<{ tenant: string | null; name: string; pools: AnnouncedPool[] }>(
+    'read-worker',
+    'select tenant, name, pools from carillon.workers where worker_id = $1',
+    [workerId],
+  )
+  return rows[0] ? { workerId, ...rows[0] } : null
+}
+
+/** Locks by id: a worker may speak to several nodes, and its own node's pulse speaks for it too. */
 export const seeWorkersSql = `
-  update carillon.workers set seen_at = coalesce($2, clock_timestamp()) where worker_id = any ($1::uuid[])
-  returning worker_id`
+  update carillon.workers w set seen_at = coalesce($2, clock_timestamp())
+  from (select worker_id from carillon.workers where worker_id = any ($1::uuid[]) order by worker_id for update) known
+  where w.worker_id = known.worker_id
+  returning w.worker_id`
 
 /** These workers were heard of just now. Answers those that are known. */
 export async function seeWorkers(database: Database, workerIds: string[]): Promise<Set<string>> {
@@ -31,36 +54,15 @@ export async function seeWorkers(database: Database, workerIds: string[]): Promi
   return new Set(rows.map((row) => row.worker_id))
 }
 
-export interface HeldRow {
-  executionId: string
-  fence: number
-  workerId: string
-  began: boolean
-  cancelReason: string | null
-}
-
-/** What workers hold according to the database. Reads all of `running`: ask for many workers at once. */
-export async function readHeld(database: Database, workerIds: string[]): Promise<HeldRow[]> {
-  const rows = await database.query<{
-    execution_id: string
-    fence: number
-    worker_id: string
-    began: boolean
-    cancel_reason: string | null
-  }>(
-    'read-held',
-    `select execution_id, fence, worker_id, began,
-       case when cancel_at is not null then cancel_reason end cancel_reason
-     from carillon.running where worker_id = any ($1::uuid[])`,
-    [workerIds],
+/** Those of these workers that somebody heard of within `silentMs`. Index: workers_pkey. */
+export async function readLive(database: Database, workerIds: string[], silentMs: number): Promise<Set<string>> {
+  const rows = await database.query<{ worker_id: string }>(
+    'read-live',
+    `select worker_id from carillon.workers
+     where worker_id = any ($1::uuid[]) and seen_at >= coalesce($3, clock_timestamp()) - $2 * interval '1 millisecond'`,
+    [workerIds, silentMs, database.now],
   )
-  return rows.map((row) => ({
-    executionId: row.execution_id,
-    fence: row.fence,
-    workerId: row.worker_id,
-    began: row.began,
-    cancelReason: row.cancel_reason,
-  }))
+  return new Set(rows.map((row) => row.worker_id))
 }
 
 export async function removeWorkers(database: Database, workerIds: string[]): Promise<void> {

@@ -1,3 +1,4 @@
+import { outsideWorkerId } from '../../domain/outside-worker.ts'
 import type { Database } from '../database.ts'
 
 /** A running execution that should not be running any more. */
@@ -20,18 +21,19 @@ interface Row {
 const columns = 'r.execution_id, r.fence, r.worker_id, r.began, r.attempt'
 
 /**
- * Executions of workers not heard of since `silentMs` ago, or that no longer exist. Reads all of `running`, which is as
- * long as there are executions under way. Locks: what somebody has locked is left to him, be it a report or the
- * handler's own transaction that completes it.
+ * Executions of workers not heard of since `silentMs` ago, or that no longer exist; not those left to somebody outside,
+ * who is not heard of until the end. Reads all of `running`, which is as long as there are executions under way. Locks:
+ * what somebody has locked is left to him, be it a report or the handler's own transaction that completes it.
  */
 export async function readLost(database: Database, silentMs: number, limit: number): Promise<Stray[]> {
   const rows = await database.query<Row>(
     'read-lost',
     `select ${columns} from carillon.running r left join carillon.workers w on w.worker_id = r.worker_id
-     where (w.worker_id is null and r.leased_at < coalesce($3, clock_timestamp()) - $1 * interval '1 millisecond')
-       or w.seen_at < coalesce($3, clock_timestamp()) - $1 * interval '1 millisecond'
+     where r.worker_id <> $4
+       and ((w.worker_id is null and r.leased_at < coalesce($3, clock_timestamp()) - $1 * interval '1 millisecond')
+         or w.seen_at < coalesce($3, clock_timestamp()) - $1 * interval '1 millisecond')
      order by r.execution_id limit $2 for share of r skip locked`,
-    [silentMs, limit, database.now],
+    [silentMs, limit, database.now, outsideWorkerId],
   )
   return rows.map(stray)
 }
@@ -70,15 +72,17 @@ export async function removeSilent(database: Database, silentMs: number): Promis
 export async function expireDue(
   database: Database,
   limit: number,
-): Promise<{ executionId: string; workerId: string; fence: number }[]> {
+): Promise<{ flagged: { executionId: string; workerId: string; fence: number }[]; dead: string[] }> {
   const rows = await database.query<{ execution_id: string; verdict: string; worker_id: string; fence: number }>(
     'expire-due',
     'select execution_id, verdict, worker_id, fence from carillon.expire_due($1, $2)',
     [limit, database.now],
   )
-  return rows
-    .filter((row) => row.verdict === 'FLAGGED')
-    .map((row) => ({ executionId: row.execution_id, workerId: row.worker_id, fence: row.fence }))
+  const flagged = rows.filter((row) => row.verdict === 'FLAGGED')
+  return {
+    flagged: flagged.map((row) => ({ executionId: row.execution_id, workerId: row.worker_id, fence: row.fence })),
+    dead: rows.filter((row) => row.verdict === 'DEAD').map((row) => row.execution_id),
+  }
 }
 
 /** Lets go what waits though nothing is in its way any more. */

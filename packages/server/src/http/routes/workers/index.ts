@@ -1,1 +1,6 @@
-export const workersRoutes = {}
+import { leaseExecutions } from './lease.ts'
+import { listWorkers } from './list.ts'
+import { deregisterWorker, registerWorker } from './register.ts'
+import { reportExecutions } from './report.ts'
+
+export const workersRoutes = { registerWorker, listWorkers, leaseExecutions, reportExecutions, deregisterWorker }

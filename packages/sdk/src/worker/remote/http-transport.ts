@@ -1,0 +1,178 @@
+/**
+ * A worker's way to a remote node. What must stay true:
+ *
+ * - A node that does not know the worker is told of it, once at a time, and asked again: nodes come and go, and a worker
+ *   that was taken for lost lives on.
+ * - An aborted lease closes its connection, so that the node hands back what it would have given.
+ * - After `deregister` nothing announces the worker again: first the pulse and the watch end.
+ */
+import { CarillonError, type WorkerWelcome } from '@carillon/contract'
+import { type Clock, systemClock } from '../../clock.ts'
+import { type NodeOptions, type NodeRequest, Nodes } from '../../http/nodes.ts'
+import { consoleLogger, type Logger } from '../../logger.ts'
+import { clip } from '../text.ts'
+import type {
+  Cancellation,
+  LeaseAnswer,
+  LeaseRequest,
+  ReportAnswer,
+  Transport,
+  WorkerAnnouncement,
+  WorkerReport,
+  WorkerTimes,
+} from '../transport.ts'
+import { CancellationWatch } from './cancellation-watch.ts'
+import { Pulse } from './pulse.ts'
+import { reportBody } from './report-body.ts'
+
+const reportMs = 10_000
+const leaseMarginMs = 5_000
+const watchWaitMs = 20_000
+/** What one lease may ask for, by the contract. */
+const mostLeased = 10_000
+const longestWaitMs = 60_000
+
+type WireLeaseAnswer = LeaseAnswer & { cancellations: Cancellation[] }
+
+/** For one worker. */
+export class HttpTransport implements Transport {
+  watchAnsweredAt = Number.NEGATIVE_INFINITY
+  readonly #options: NodeOptions
+  readonly #nodes: Nodes
+  readonly #clock: Clock
+  readonly #logger: Logger
+  #token: string | undefined
+  #announcement: WorkerAnnouncement | null = null
+  #announcing: Promise<WorkerWelcome> | null = null
+  #pulse: Pulse | null = null
+  #watch: CancellationWatch | null = null
+  #listener: ((cancellation: Cancellation) => void) | null = null
+  #leaving = false
+
+  constructor(options: NodeOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    this.#logger = options.logger ?? consoleLogger
+    const { token } = options
+    if (typeof token === 'function') this.#nodes = new Nodes({ ...options, token: () => this.#freshToken(token) })
+    else {
+      this.#token = token
+      this.#nodes = new Nodes(options)
+    }
+  }
+
+  async register(worker: WorkerAnnouncement): Promise<WorkerTimes> {
+    this.#announcement = { ...worker, name: clip(worker.name.replace(/\p{Cc}/gu, ' '), 200) }
+    const { heartbeatEveryMs } = await this.#announce()
+    this.#pulse?.announce(this.#announcement)
+    if (!this.#leaving) this.#pulse ??= this.#startPulse(heartbeatEveryMs)
+    await this.#pulse?.ready
+    return { heartbeatEveryMs }
+  }
+
+  async lease(request: LeaseRequest, signal: AbortSignal): Promise<LeaseAnswer> {
+    const watch = this.#watch
+    watch?.leaseOpened()
+    try {
+      const answer = await this.#poll(request, signal)
+      for (const { timeoutSec } of answer.executions) this.#pulse?.leased(timeoutSec)
+      return answer
+    } finally {
+      watch?.leaseClosed()
+    }
+  }
+
+  async report(report: WorkerReport): Promise<ReportAnswer> {
+    const answer = (await this.#ask({
+      method: 'POST',
+      path: `/v1/workers/${report.workerId}/report`,
+      body: reportBody(report),
+      repeatable: true,
+      timeoutMs: reportMs,
+    })) as ReportAnswer
+    this.#pulse?.reported()
+    return answer
+  }
+
+  async deregister(workerId: string): Promise<void> {
+    this.#leaving = true
+    this.#watch?.stop()
+    await this.#pulse?.stop()
+    try {
+      await this.#nodes.request({ method: 'DELETE', path: `/v1/workers/${workerId}` })
+    } catch (error) {
+      if (!isUnknown(error)) throw error
+    }
+  }
+
+  onCancel(workerId: string, listener: (cancellation: Cancellation) => void): () => void {
+    this.#listener = listener
+    this.#watch = new CancellationWatch(async (signal) => {
+      const { pool } = this.#announcement!.pools[0]!
+      await this.#poll({ workerId, pool, slots: 0, prefetch: 0, waitMs: watchWaitMs }, signal)
+      this.watchAnsweredAt = this.#clock.now()
+    })
+    return () => {
+      this.#watch?.stop()
+      this.#listener = null
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#watch?.stop()
+    await this.#pulse?.stop()
+    await this.#nodes.close()
+  }
+
+  async #poll({ workerId, pool, ...wish }: LeaseRequest, signal: AbortSignal): Promise<WireLeaseAnswer> {
+    const waitMs = Math.min(wish.waitMs, longestWaitMs)
+    const slots = Math.min(wish.slots, mostLeased)
+    const prefetch = Math.min(wish.prefetch, mostLeased)
+    const answer = (await this.#ask({
+      method: 'POST',
+      path: `/v1/workers/${workerId}/lease`,
+      body: JSON.stringify({ pool, slots, prefetch, waitMs }),
+      repeatable: true,
+      timeoutMs: waitMs + leaseMarginMs,
+      poll: true,
+      signal,
+    })) as WireLeaseAnswer
+    for (const cancellation of answer.cancellations) this.#listener?.(cancellation)
+    return answer
+  }
+
+  async #ask(request: NodeRequest): Promise<unknown> {
+    try {
+      return await this.#nodes.request(request)
+    } catch (error) {
+      if (!isUnknown(error) || this.#leaving) throw error
+    }
+    await this.#announce()
+    return this.#nodes.request(request)
+  }
+
+  #announce(): Promise<WorkerWelcome> {
+    const body = JSON.stringify(this.#announcement)
+    const request = { method: 'POST', path: '/v1/workers', body, repeatable: true, timeoutMs: reportMs }
+    this.#announcing ??= (this.#nodes.request(request) as Promise<WorkerWelcome>).finally(() => {
+      this.#announcing = null
+    })
+    return this.#announcing
+  }
+
+  #startPulse(everyMs: number): Pulse {
+    const { tenant, tls } = this.#options
+    const nodes = { urls: this.#nodes.urls, ...(tenant !== undefined && { tenant }), ...(tls && { tls }) }
+    return new Pulse({ nodes, token: this.#token, announcement: this.#announcement!, everyMs }, this.#logger)
+  }
+
+  async #freshToken(token: () => string | Promise<string>): Promise<string> {
+    this.#token = await token()
+    this.#pulse?.useToken(this.#token)
+    return this.#token
+  }
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof CarillonError && error.code === 'WORKER_UNKNOWN'
+}

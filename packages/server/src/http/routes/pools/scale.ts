@@ -1,0 +1,10 @@
+import { api } from '@carillon/contract/api'
+import { readPoolLoad } from '../../../store/pools/scaling.ts'
+import { ok, route } from '../../route.ts'
+import { findPool } from './find.ts'
+
+export const scalePool = route(api.scalePool, async ({ params, caller }, services) => {
+  const { name, workers, slots } = await findPool(params.name, caller, services)
+  const { ready, running, oldestReadyMs } = await readPoolLoad(services.database, name)
+  return ok({ name, ready, running, workers, slots, oldestReadyMs, desiredSlots: ready + running })
+})

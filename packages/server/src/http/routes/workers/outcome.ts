@@ -1,0 +1,97 @@
+/**
+ * From what a worker says over the network to what the desk takes. Results and progress become text, errors and logs are
+ * brought to the size and the characters that can be kept, just as the SDK does it in the worker.
+ *
+ * What must stay true: whatever a handler returned or threw, its outcome is taken and no other outcome of the same report
+ * suffers. A result that is too large makes its execution FAILED for good; progress that is too large is left out.
+ */
+import { limits } from '@carillon/contract'
+import { type HeldExecution, LogLines, type ReportedError, type ReportedOutcome, reportedError } from '@carillon/sdk'
+
+/** `OutcomeInput` of the contract, by its word. */
+export type OutcomeBody = HeldExecution & { startedAt?: number | null; finishedAt?: number; log?: string[] } & (
+    | { outcome: 'SUCCEEDED'; result?: unknown }
+    | { outcome: 'FAILED'; error: ReportedError; retryAfterMs?: number; neverAgain?: boolean; progress?: unknown }
+    | { outcome: 'TIMED_OUT'; error?: ReportedError; progress?: unknown }
+    | { outcome: 'CANCELLED'; error?: ReportedError }
+    | { outcome: 'HANDED_BACK'; reason?: 'SHUTDOWN' | 'UNKNOWN_HANDLER' | 'NOT_STARTED'; progress?: unknown }
+    | { outcome: 'COMPLETED_IN_TRANSACTION' }
+    | { outcome: 'DEFERRED' }
+  )
+
+export function outcomeOf(said: OutcomeBody, now: number, tooLarge: HeldExecution[]): ReportedOutcome {
+  const base = {
+    executionId: said.executionId.toLowerCase(),
+    fence: said.fence,
+    startedAt: said.startedAt ?? null,
+    finishedAt: said.finishedAt ?? now,
+    ...(said.log?.length && { log: bounded(said.log) }),
+  }
+  switch (said.outcome) {
+    case 'SUCCEEDED': {
+      const result = jsonText(said.result, limits.resultBytes)
+      if (typeof result !== 'object' || result === null) return { ...base, outcome: 'SUCCEEDED', result }
+      const error = { name: result.invalid ? 'RESULT_INVALID' : 'RESULT_TOO_LARGE', message: resultMessage(result) }
+      return { ...base, outcome: 'FAILED', error, neverAgain: true }
+    }
+    case 'FAILED': {
+      const { retryAfterMs, neverAgain } = said
+      const wishes = { ...(retryAfterMs !== undefined && { retryAfterMs }), ...(neverAgain && { neverAgain }) }
+      const progress = progressText(said, tooLarge)
+      return { ...base, outcome: 'FAILED', error: reportedError(said.error), ...wishes, progress }
+    }
+    case 'TIMED_OUT': {
+      const error = said.error ?? { name: 'TimedOut', message: 'the worker ended it: it ran for too long' }
+      return { ...base, outcome: 'TIMED_OUT', error: reportedError(error), progress: progressText(said, tooLarge) }
+    }
+    case 'CANCELLED':
+      return { ...base, outcome: 'CANCELLED', ...(said.error && { error: reportedError(said.error) }) }
+    case 'HANDED_BACK': {
+      const { reason = 'SHUTDOWN' } = said
+      // Who does not say that the handler never began is taken to have begun: AT_MOST_ONCE depends on it.
+      const startedAt = said.startedAt === undefined && reason === 'SHUTDOWN' ? now : base.startedAt
+      return { ...base, startedAt, outcome: 'HANDED_BACK', reason, progress: progressText(said, tooLarge) }
+    }
+    default:
+      return { ...base, outcome: said.outcome }
+  }
+}
+
+/** Null: nothing new, or too large to be kept; then it is noted in `tooLarge`. */
+export function progressText(said: HeldExecution & { progress?: unknown }, tooLarge: HeldExecution[]): string | null {
+  const text = jsonText(said.progress, limits.progressBytes)
+  if (typeof text !== 'object' || text === null) return text
+  tooLarge.push({ executionId: said.executionId.toLowerCase(), fence: said.fence })
+  return null
+}
+
+/** What cannot be kept: it has so many bytes, or is nested too deeply to be written. */
+interface Unfit {
+  bytes: number
+  invalid: boolean
+}
+
+function jsonText(value: unknown, maxBytes: number): string | null | Unfit {
+  if (value === undefined || value === null) return null
+  let text: string
+  try {
+    text = JSON.stringify(value)
+  } catch {
+    return { bytes: 0, invalid: true }
+  }
+  // A UTF-16 unit is at most three bytes of UTF-8: most texts need no counting.
+  const bytes = text.length * 3 > maxBytes ? Buffer.byteLength(text) : 0
+  return bytes > maxBytes ? { bytes, invalid: false } : text
+}
+
+function resultMessage({ bytes, invalid }: Unfit): string {
+  if (invalid) return 'The result is nested too deeply'
+  const hint = 'store the data elsewhere and return a reference to it'
+  return `The result has ${bytes} bytes as JSON, more than the ${limits.resultBytes} allowed (${hint})`
+}
+
+function bounded(log: string[]): string[] {
+  const lines = new LogLines()
+  for (const line of log) lines.add(line)
+  return lines.lines
+}

@@ -1,0 +1,41 @@
+import { CarillonError } from '@carillon/contract'
+import { api } from '@carillon/contract/api'
+import type { HeldExecution, ReportedOutcome, WorkerReport } from '@carillon/sdk'
+import { breather } from '../../../lib/breather.ts'
+import { ok, route } from '../../route.ts'
+import { type OutcomeBody, outcomeOf, progressText } from './outcome.ts'
+import { ownerOf } from './owner.ts'
+
+export const reportExecutions = route(api.reportExecutions, async ({ params, body, caller }, { desk, clock }) => {
+  const workerId = params.workerId.toLowerCase()
+  const owner = ownerOf(caller)
+  const worker = await desk.find(workerId, owner)
+  const tooLarge: HeldExecution[] = []
+  const now = clock.now()
+  const breathe = breather()
+  const outcomes: ReportedOutcome[] = []
+  for (const said of body.outcomes ?? []) {
+    await breathe()
+    outcomes.push(outcomeOf(said as unknown as OutcomeBody, now, tooLarge))
+  }
+  const progress: WorkerReport['progress'] = []
+  for (const said of body.progress ?? []) {
+    await breathe()
+    progress.push({ ...keyOf(said), progress: progressText(said, tooLarge) })
+  }
+  const began = (body.began ?? []).map(keyOf)
+  // Of a worker that nobody knows nothing can be compared; but the fences say whether its outcomes count.
+  const held = worker ? (body.held?.map(keyOf) ?? null) : null
+  const answer = await desk.report({ workerId, outcomes, began, progress, held }, owner)
+  if (!worker) {
+    throw new CarillonError('WORKER_UNKNOWN', {
+      message: `the worker ${workerId} is not registered; its outcomes were taken all the same, where their fence holds`,
+      hint: 'Announce it with POST /v1/workers and the same workerId, then repeat the report',
+    })
+  }
+  return ok(tooLarge.length > 0 ? { ...answer, tooLarge } : answer)
+})
+
+function keyOf({ executionId, fence }: HeldExecution): HeldExecution {
+  return { executionId: executionId.toLowerCase(), fence }
+}

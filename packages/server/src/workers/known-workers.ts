@@ -1,0 +1,199 @@
+/**
+ * The workers that speak to this node: who they are, whose they are, and whether they live. A worker may announce itself
+ * at one node, lease from another and report to a third; so who is not known here is looked up, and whether somebody heard
+ * of a worker is read from the database, every few seconds for all of them together.
+ *
+ * What must stay true: a worker that is not heard of gets no new leases, though its request stays open (a process that is
+ * stopped keeps its sockets). An outage is nobody's fault: silence counts only while this node watched.
+ */
+import { CarillonError } from '@carillon/contract'
+import type { WorkerAnnouncement } from '@carillon/sdk'
+import { Batcher } from '../lib/batcher.ts'
+import { monotonicMs } from '../lib/clock.ts'
+import type { Database } from '../store/database.ts'
+import { readLive, readWorker, registerWorker, removeWorkers, seeWorkers } from '../store/workers/register.ts'
+
+export interface KnownWorkersOptions {
+  database: Database
+  nodeId: string
+  heartbeatEveryMs: number
+  suspectMs: number
+  lostMs: number
+  /** A suspected worker was heard of. */
+  onLive: (worker: WorkerAnnouncement) => void
+  /** Monotonic milliseconds; for tests. */
+  monotonic?: () => number
+}
+
+export interface KnownWorker {
+  announced: WorkerAnnouncement
+  /** The tenant that registered it; null: a platform worker. */
+  owner: string | null
+  suspect: boolean
+  /** When it last turned to this node, and when this node last wrote that it lives. */
+  heardAt: number
+  seenAt: number
+}
+
+/** No request is open longer than a minute: after that and the time to be lost, nobody here waits for the worker. */
+const longestPollMs = 60_000
+
+export class KnownWorkers {
+  readonly #options: KnownWorkersOptions
+  readonly #workers = new Map<string, KnownWorker>()
+  readonly #signsOfLife: Batcher<string, boolean>
+  readonly #now: () => number
+  #watchingSince = 0
+  #watchedAt = Number.NEGATIVE_INFINITY
+
+  constructor(options: KnownWorkersOptions) {
+    this.#options = options
+    this.#now = options.monotonic ?? monotonicMs
+    this.#signsOfLife = new Batcher({ maxItems: () => 1_000, flush: (workerIds) => this.see(workerIds) })
+  }
+
+  /** How often `watch` should run. */
+  get watchEveryMs(): number {
+    return Math.min(3_000, this.#options.suspectMs / 5)
+  }
+
+  async register(announced: WorkerAnnouncement, owner: string | null): Promise<void> {
+    const { database, nodeId } = this.#options
+    const { workerId } = announced
+    const registered = await registerWorker(database, { ...announced, nodeId, tenant: owner })
+    if (registered.verdict === 'OTHERS') throw unknown(workerId)
+    if (registered.verdict === 'FOREIGN_POOLS') throw notYours(announced, registered.pools)
+    const now = this.#now()
+    this.#workers.set(workerId, { announced, owner, suspect: false, heardAt: now, seenAt: now })
+  }
+
+  /** The worker, if it is known here or in the database; another owner's is not. */
+  async find(workerId: string, owner: string | null): Promise<KnownWorker | null> {
+    const worker = this.#workers.get(workerId) ?? (await this.#lookUp(workerId))
+    if (!worker || worker.owner !== owner) return null
+    worker.heardAt = this.#now()
+    return worker
+  }
+
+  async require(workerId: string, owner: string | null): Promise<KnownWorker> {
+    const worker = await this.find(workerId, owner)
+    if (!worker) throw unknown(workerId)
+    return worker
+  }
+
+  /** As `require`; and the worker must have announced the pool, wherever it did. */
+  async requireServing(workerId: string, owner: string | null, pool: string): Promise<void> {
+    const serves = ({ announced }: KnownWorker) => announced.pools.some((p) => p.pool === pool)
+    const worker = await this.require(workerId, owner)
+    if (serves(worker)) return
+    this.#workers.delete(workerId)
+    if (serves(await this.require(workerId, owner))) return
+    throw new CarillonError('VALIDATION', {
+      pointer: '/pool',
+      message: `the worker did not announce the pool ${pool}`,
+      hint: 'Announce it with POST /v1/workers and the same workerId',
+    })
+  }
+
+  /** The pools it announced, if it is known here and this owner's. */
+  poolsOf(workerId: string, owner: string | null): string[] {
+    const worker = this.#workers.get(workerId)
+    return worker?.owner === owner ? worker.announced.pools.map(({ pool }) => pool) : []
+  }
+
+  mayLease(workerId: string): boolean {
+    return !this.#workers.get(workerId)?.suspect
+  }
+
+  /** It said something. That it lives is written now and then, and at once if that was doubted. */
+  async heard(workerId: string, owner: string | null): Promise<void> {
+    const worker = this.#workers.get(workerId)
+    if (worker?.owner !== owner) return
+    if (worker.suspect || this.#now() - worker.seenAt >= this.#options.heartbeatEveryMs / 2) {
+      await this.#signsOfLife.add(workerId)
+    }
+  }
+
+  /** These workers live. Answers which of them are known to the database. */
+  async see(workerIds: string[]): Promise<boolean[]> {
+    const seen = await seeWorkers(this.#options.database, workerIds)
+    const now = this.#now()
+    for (const workerId of workerIds) {
+      const worker = this.#workers.get(workerId)
+      if (!worker) continue
+      // It was taken for lost and forgotten, yet it lives: without this its executions would be lost again and again.
+      if (!seen.has(workerId)) await this.#registerAgain(worker)
+      worker.seenAt = now
+      if (!worker.suspect) continue
+      worker.suspect = false
+      this.#options.onLive(worker.announced)
+    }
+    return workerIds.map((workerId) => seen.has(workerId))
+  }
+
+  async remove(workerId: string): Promise<void> {
+    this.#workers.delete(workerId)
+    await removeWorkers(this.#options.database, [workerId])
+  }
+
+  /** Who is silent? Run every `watchEveryMs`. */
+  async watch(): Promise<void> {
+    const { database, suspectMs, lostMs } = this.#options
+    const now = this.#now()
+    for (const [workerId, { heardAt }] of this.#workers) {
+      if (now - heardAt > lostMs + longestPollMs) this.#workers.delete(workerId)
+    }
+    if (now - this.#watchedAt > 3 * this.watchEveryMs) this.#watchingSince = now
+    const workerIds = [...this.#workers.keys()]
+    const live = workerIds.length > 0 ? await readLive(database, workerIds, suspectMs) : new Set()
+    this.#watchedAt = now
+    if (now - this.#watchingSince < suspectMs) return
+    for (const [workerId, worker] of this.#workers) {
+      if (live.has(workerId)) {
+        if (worker.suspect) this.#options.onLive(worker.announced)
+        worker.suspect = false
+      } else if (worker.seenAt < now && worker.heardAt < now) worker.suspect = true
+    }
+  }
+
+  async #registerAgain({ announced, owner }: KnownWorker): Promise<void> {
+    try {
+      await this.register(announced, owner)
+    } catch (error) {
+      // Its id has become somebody else's meanwhile: it will be told when it comes next.
+      if (!(error instanceof CarillonError)) throw error
+      this.#workers.delete(announced.workerId)
+    }
+  }
+
+  async #lookUp(workerId: string): Promise<KnownWorker | null> {
+    const row = await readWorker(this.#options.database, workerId)
+    if (!row) return null
+    const { tenant, name, pools } = row
+    const worker: KnownWorker = {
+      announced: { workerId, name, pools },
+      ...{ owner: tenant, suspect: false, heardAt: this.#now(), seenAt: Number.NEGATIVE_INFINITY },
+    }
+    this.#workers.set(workerId, worker)
+    return worker
+  }
+}
+
+function unknown(workerId: string): CarillonError {
+  return new CarillonError('WORKER_UNKNOWN', {
+    pointer: '/workerId',
+    message: `the worker ${workerId} is not registered`,
+    hint: 'Announce it with POST /v1/workers and the same workerId, then go on',
+  })
+}
+
+function notYours({ pools }: WorkerAnnouncement, foreign: string[]): CarillonError {
+  return new CarillonError(
+    'POOL_NOT_YOURS',
+    foreign.map((pool) => ({
+      pointer: `/pools/${pools.findIndex((p) => p.pool === pool)}/pool`,
+      message: `the pool ${pool} belongs to somebody else`,
+      hint: 'Choose another name for the pool, or serve it with a platform token',
+    })),
+  )
+}

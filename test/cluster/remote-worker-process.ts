@@ -1,0 +1,43 @@
+/**
+ * A worker over HTTP in a process of its own. Every run is appended to a file when it begins and when it ends, which
+ * survives kill -9.
+ */
+import { openSync, writeSync } from 'node:fs'
+import { setTimeout as after } from 'node:timers/promises'
+import { createWorker, defineHandler, implementHandler } from '@carillon/sdk'
+
+export interface RemoteWorkerProcessOptions {
+  urls: string[]
+  runsFile: string
+  slots: number
+}
+
+/** Runs for a time, letting others run meanwhile or not. */
+export const spend = defineHandler<{ ms: number; blocking?: boolean }>({ name: 'spend' })
+
+if (import.meta.main) await run(JSON.parse(process.argv[2]!) as RemoteWorkerProcessOptions)
+
+async function run({ urls, runsFile, slots }: RemoteWorkerProcessOptions): Promise<void> {
+  const runs = openSync(runsFile, 'a')
+  const quiet = { info: () => {}, warn: () => {}, error: () => {} }
+  const handler = implementHandler(
+    spend,
+    async ({ executionId, fence, payload, now }) => {
+      writeSync(runs, `began ${executionId} ${fence} ${now().getTime()}\n`)
+      if (payload.blocking) block(payload.ms)
+      else await after(payload.ms)
+      writeSync(runs, `ended ${executionId} ${fence} ${now().getTime()}\n`)
+    },
+    { concurrency: slots },
+  )
+  const worker = createWorker({ urls, handlers: [handler], logger: quiet })
+  process.on('message', () => process.send!(worker.health()))
+  process.once('SIGTERM', () => void worker.stop({ drainSec: 5 }).then(() => process.exit(0)))
+  await worker.start()
+  process.send!('started')
+}
+
+function block(ms: number): void {
+  const until = performance.now() + ms
+  while (performance.now() < until);
+}

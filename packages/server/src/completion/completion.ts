@@ -8,15 +8,18 @@ import { Batcher } from '../lib/batcher.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
-import { readRules } from '../store/executions/read-rules.ts'
+import { defer } from '../store/executions/defer.ts'
+import { type ExecutionRules, readRules } from '../store/executions/read-rules.ts'
 import { type AttemptVerdict, report } from '../store/executions/report.ts'
 import { wasTooSlow } from '../store/trouble.ts'
-import { decide, type Ending, needsRules } from './decide.ts'
+import { decide, type Ending, type HandOver, isHandOver, logOf, needsRules, type Told } from './decide.ts'
 
 export interface CompletionOptions {
   database: Database
   signals: Signals
   clock: Clock
+  /** Told, after the commit, of executions that may have gone DEAD, if that matters to their job; never of a success. */
+  onDead?: (executionIds: string[]) => void
   /** A number between 0 and 1, for jitter. */
   chance?: () => number
 }
@@ -26,6 +29,7 @@ const maxBatch = 1_000
 export class Completion {
   readonly #options: CompletionOptions
   readonly #batcher: Batcher<Ending, AttemptVerdict>
+  readonly #handOvers: Batcher<HandOver, AttemptVerdict>
   readonly #limit = new BatchLimit(maxBatch)
 
   constructor(options: CompletionOptions) {
@@ -35,18 +39,29 @@ export class Completion {
       concurrency: 2,
       flush: (endings) => this.#limit.watch(() => this.#flush(endings), wasTooSlow),
     })
+    this.#handOvers = new Batcher({ maxItems: () => maxBatch, flush: (told) => this.#handOver(told) })
   }
 
   /**
    * Resolves after the commit. REFUSED: the lease was another attempt's; BUSY: another transaction, a handler's own
    * perhaps, holds the execution at this moment. Nothing was changed then; whoever has an outcome to tell tells it again.
    */
-  end(ending: Ending): Promise<AttemptVerdict> {
-    return this.#batcher.add(ending)
+  end(told: Told): Promise<AttemptVerdict> {
+    return isHandOver(told) ? this.#handOvers.add(told) : this.#batcher.add(told as Ending)
   }
 
-  idle(): Promise<void> {
-    return this.#batcher.idle()
+  async idle(): Promise<void> {
+    await Promise.all([this.#batcher.idle(), this.#handOvers.idle()])
+  }
+
+  async #handOver(told: HandOver[]): Promise<AttemptVerdict[]> {
+    const one = new Map(told.map((each): [string, HandOver] => [each.executionId, each]))
+    const deferrals = [...one.values()].map(({ executionId, fence, actor, said }) => {
+      return { executionId, fence, actor, startedAt: said.startedAt, log: logOf(said) }
+    })
+    const verdicts = await defer(this.#options.database, deferrals)
+    const verdictOf = new Map(deferrals.map(({ executionId }, at) => [executionId, verdicts[at]!]))
+    return told.map((each) => (one.get(each.executionId) === each ? verdictOf.get(each.executionId)! : 'BUSY'))
   }
 
   async #flush(endings: Ending[]): Promise<AttemptVerdict[]> {
@@ -70,6 +85,17 @@ export class Completion {
     })
     if (answer.retryDue !== null) signals.publish({ kind: 'DUE', at: Math.max(answer.retryDue, clock.now()) })
     if (answer.ended.length > 0) signals.publish({ kind: 'ENDED', executionIds: answer.ended })
+    const matter = endings.filter((ending) => mayMatter(ending, rules)).map((ending) => ending.executionId)
+    if (matter.length > 0) {
+      const ended = new Set(answer.ended)
+      this.#options.onDead?.(matter.filter((id) => ended.has(id)))
+    }
     return verdicts
   }
+}
+
+/** Whether an ending may be a dead letter that its job wants to know of. Without rules it is a cancel, perhaps a deadline's. */
+function mayMatter({ executionId, said }: Ending, rules: Map<string, ExecutionRules> | null): boolean {
+  if (said.outcome === 'CANCELLED') return true
+  return said.outcome !== 'SUCCEEDED' && rules?.get(executionId)?.policy.pauseAfterFailures != null
 }

@@ -1,4 +1,3 @@
-import type { ReportedOutcome } from '@carillon/sdk'
 import { describe, expect, it } from 'vitest'
 import type { NodeOutcome } from '../domain/node-outcome.ts'
 import type { ExecutionRules } from '../store/executions/read-rules.ts'
@@ -21,6 +20,7 @@ function rules(more: Partial<ExecutionRules> = {}, policy: StoredPolicy = {}): E
   }
 }
 
+type ReportedOutcome = Extract<Ending, { from: 'WORKER' }>['said']
 type Said = ReportedOutcome extends infer One
   ? One extends ReportedOutcome
     ? Omit<One, 'executionId' | 'fence'>

@@ -5,10 +5,21 @@ import { afterFailure, type FailedAttempt } from '../domain/retry.ts'
 import type { ExecutionRules } from '../store/executions/read-rules.ts'
 import type { AttemptEnd } from '../store/executions/report.ts'
 
-export type Ending = { executionId: string; fence: number; actor: string } & (
-  | { from: 'WORKER'; said: ReportedOutcome }
-  | { from: 'NODE'; said: NodeOutcome }
-)
+type Said<S> = { executionId: string; fence: number; actor: string } & S
+
+export type Deferred = Extract<ReportedOutcome, { outcome: 'DEFERRED' }>
+export type Ending = Said<
+  { from: 'WORKER'; said: Exclude<ReportedOutcome, Deferred> } | { from: 'NODE'; said: NodeOutcome }
+>
+/** Not an end: somebody outside will report it. */
+export type HandOver = Said<{ from: 'WORKER'; said: Deferred }>
+
+/** The one or the other. */
+export type Told = Said<{ from: 'WORKER'; said: ReportedOutcome } | { from: 'NODE'; said: NodeOutcome }>
+
+export function isHandOver(told: Told): told is HandOver {
+  return told.said.outcome === 'DEFERRED'
+}
 
 /** An execution without its handler waits this long before another worker gets it. */
 const unknownHandlerDelayMs = 1_000
@@ -32,7 +43,7 @@ export function decide(ending: Ending, rules: ExecutionRules | null, now: number
     result: null,
     error: null,
     progress: null,
-    log: ending.from === 'WORKER' && ending.said.log?.length ? `${ending.said.log.join('\n')}\n` : null,
+    log: ending.from === 'WORKER' ? logOf(ending.said) : null,
     actor: ending.actor,
   }
   // Gone from the ledger, or never there: REPORT will refuse it.
@@ -61,6 +72,10 @@ export function decide(ending: Ending, rules: ExecutionRules | null, now: number
     case 'HANDED_BACK':
       return handBack({ ...base, progress: said.progress ?? null }, said.reason, said.startedAt !== null, rules!, now)
   }
+}
+
+export function logOf({ log }: ReportedOutcome): string | null {
+  return log?.length ? `${log.join('\n')}\n` : null
 }
 
 function decideNode(

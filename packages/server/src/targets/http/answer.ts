@@ -1,0 +1,77 @@
+/** What an answer means: done, handed over, once more, or never again. */
+import { Deferred, encodeJson, NeverAgain, RetryLater } from '@carillon/sdk'
+import type { Incoming } from './exchange.ts'
+
+/** Failed, and the retry policy decides. */
+export class TargetFailed extends Error {
+  override readonly name = 'TargetFailed'
+}
+
+export interface HttpResult {
+  status: number
+  /** What JSON says, or the text; null if there was none. */
+  body: unknown
+  /** There was more. */
+  truncated?: true
+}
+
+const retried = new Set([408, 409, 425, 429])
+const maxRetryAfterMs = 86_400_000
+const excerptLength = 500
+
+/** The result of a success; throws what says that it was none. `now`: milliseconds since 1970. */
+export function judge(incoming: Incoming, now: number): HttpResult {
+  const { status, text, bound } = incoming
+  if (status === 202) {
+    if (bound) throw new Deferred()
+    throw new NeverAgain(
+      'the target answered 202 after a redirect to another origin, which has no token to report with',
+    )
+  }
+  if (status >= 200 && status < 300) return resultOf(incoming)
+  const excerpt = text.length > excerptLength ? `${text.slice(0, excerptLength)}…` : text
+  const message = `the target answered ${status}${excerpt.trim() === '' ? '' : `: ${excerpt.trim()}`}`
+  if (!retried.has(status) && status < 500) throw new NeverAgain(message)
+  const retryAfterMs = retryAfter(incoming.headers['retry-after'], now)
+  throw retryAfterMs === null ? new TargetFailed(message) : new RetryLater(retryAfterMs, message)
+}
+
+/** Seconds or a date; what is neither was not said. At most a day. */
+export function retryAfter(value: string | string[] | undefined, now: number): number | null {
+  if (typeof value !== 'string') return null
+  const text = value.trim()
+  const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : /[a-z]/i.test(text) ? Date.parse(text) - now : Number.NaN
+  return Number.isNaN(ms) ? null : Math.min(Math.max(Math.ceil(ms), 0), maxRetryAfterMs)
+}
+
+function resultOf({ status, headers, text, truncated }: Incoming): HttpResult {
+  if (text === '') return { status, body: null }
+  const isJson = /\bjson\b/i.test(`${headers['content-type']}`) || /^\s*[{[]/.test(text)
+  if (isJson && !truncated) {
+    const parsed = parse(text)
+    if (parsed !== undefined && fits({ status, body: parsed })) return { status, body: parsed }
+  }
+  if (!truncated && fits({ status, body: text })) return { status, body: text }
+  // As JSON a text can be longer than as bytes.
+  let body = text
+  while (!fits({ status, body, truncated: true })) body = body.slice(0, Math.floor(body.length * 0.9))
+  return { status, body, truncated: true }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Asked as the worker will ask: too large, or nested too deeply to be written. */
+function fits(result: HttpResult): boolean {
+  try {
+    encodeJson(result, 'result')
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * One request and its answer, over at most three redirects. Only 307 and 308 are followed, since they keep method and body.
+ * What belongs to this target alone (the job's headers, the signature, the token) does not go to another origin, and
+ * nothing goes from https to http.
+ */
+import { NeverAgain } from '@carillon/sdk'
+import { type Dispatcher, request } from 'undici'
+import { parseUrl, type UrlRules, urlRefusal } from './url-rules.ts'
+
+export interface Outgoing {
+  method: Dispatcher.HttpMethod
+  url: URL
+  /** Sent to every origin. */
+  headers: Record<string, string>
+  /** Sent to the origin of the target only. */
+  boundHeaders: Record<string, string>
+  body: string | null
+}
+
+export interface Incoming {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  text: string
+  /** There was more than was read. */
+  truncated: boolean
+  /** It came from the origin of the target, which has the token. */
+  bound: boolean
+}
+
+export interface ExchangeOptions {
+  dispatcher: Dispatcher
+  rules: UrlRules
+  signal: AbortSignal
+  maxBytes: number
+}
+
+const maxRedirects = 3
+
+export async function exchange(outgoing: Outgoing, options: ExchangeOptions): Promise<Incoming> {
+  let { url } = outgoing
+  for (let redirects = 0; ; redirects++) {
+    const refusal = urlRefusal(url, options.rules)
+    if (refusal) throw new NeverAgain(`the target ${refusal.message}`)
+    const bound = url.origin === outgoing.url.origin
+    const { statusCode, headers, body } = await request(url, {
+      method: outgoing.method,
+      headers: bound ? { ...outgoing.headers, ...outgoing.boundHeaders } : outgoing.headers,
+      body: outgoing.body,
+      dispatcher: options.dispatcher,
+      signal: options.signal,
+    })
+    if (statusCode !== 307 && statusCode !== 308) {
+      return { status: statusCode, headers, bound, ...(await read(body, options.maxBytes)) }
+    }
+    body.on('error', () => {}).destroy()
+    if (redirects === maxRedirects) throw new NeverAgain(`the target redirects more than ${maxRedirects} times`)
+    url = redirected(url, headers.location)
+  }
+}
+
+function redirected(from: URL, location: string | string[] | undefined): URL {
+  const to = typeof location === 'string' ? parseUrl(location, from) : null
+  if (!(to instanceof URL)) throw new NeverAgain('the target redirects without saying where to')
+  if (from.protocol === 'https:' && to.protocol === 'http:') throw new NeverAgain('the target redirects to plain http')
+  return to
+}
+
+/** Reads as much as is wanted and leaves the rest: a target cannot fill the memory. */
+async function read(body: Dispatcher.ResponseData['body'], maxBytes: number) {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    chunks.push(chunk)
+    bytes += chunk.length
+    if (bytes > maxBytes) break
+  }
+  const text = Buffer.concat(chunks).subarray(0, maxBytes).toString('utf8')
+  return { text, truncated: bytes > maxBytes }
+}

@@ -1,0 +1,174 @@
+import { Deferred, NeverAgain, RetryLater, verifyWebhook } from '@carillon/sdk'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { TargetFailed } from './answer.ts'
+import { type TestServer, testServer, trial } from './http-target.test-support.ts'
+
+const here = { allow: ['127.0.0.1'] }
+
+describe('a request', () => {
+  let server: TestServer
+  beforeEach(async () => {
+    server = await testServer((_, response) =>
+      response.setHeader('content-type', 'application/json').end('{"ok":true}'),
+    )
+  })
+  afterEach(() => server[Symbol.asyncDispose]())
+
+  it('carries the payload, who it is for, and no more', async () => {
+    await using http = trial(here)
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+    const target = { url: `${server.url}/hook?x=1`, headers: { 'X-Own': 'mine', 'User-Agent': 'me' } }
+    const result = await http.run(target, { payload: { a: 'ü' }, tenant: 'Ü %', traceparent })
+    expect(result).toEqual({ status: 200, body: { ok: true } })
+    const { headers, ...rest } = server.received[0]!
+    expect(rest).toEqual({ method: 'POST', url: '/hook?x=1', body: '{"a":"ü"}' })
+    expect(headers).toEqual({
+      host: `127.0.0.1:${server.port}`,
+      connection: 'keep-alive',
+      'content-type': 'application/json',
+      'content-length': '10',
+      'user-agent': 'me',
+      'x-own': 'mine',
+      'carillon-execution-id': '018cc251-f400-7000-8000-000000000001',
+      'carillon-job-id': '018cc251-f400-7000-8000-000000000002',
+      'carillon-tenant': '%C3%9C%20%25',
+      'carillon-attempt': '2',
+      'carillon-fence': '77',
+      'carillon-scheduled-for': '2030-01-01T00:00:00.000Z',
+      'carillon-token': 'token-for-018cc251-f400-7000-8000-000000000001-77',
+      traceparent,
+    })
+    expect(http.log).toEqual([expect.stringMatching(/^POST http:\/\/127\.0\.0\.1:\d+\/hook: 200 after \d+ ms$/)])
+  })
+
+  it.each<['GET' | 'DELETE' | 'PUT', unknown, string]>([
+    ['GET', null, ''],
+    ['DELETE', null, ''],
+    ['DELETE', { a: 1 }, '{"a":1}'],
+    ['PUT', null, 'null'],
+  ])('by %s with the payload %j has the body %j', async (method, payload, body) => {
+    await using http = trial(here)
+    await http.run({ url: server.url, method }, { payload, traceparent: 'nonsense' })
+    expect(server.received[0]).toMatchObject({ method, body })
+    expect(server.received[0]!.headers['content-type']).toBe(body === '' ? undefined : 'application/json')
+    expect(server.received[0]!.headers.traceparent).toBeUndefined()
+  })
+
+  it('is signed with the job’s keys, both while one is being replaced, over exactly what is sent', async () => {
+    process.env.TARGET_TEST_OLD = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+    process.env.TARGET_TEST_NEW = 'a plain secret'
+    await using http = trial({ ...here, secrets: ['env:TARGET_TEST_*'], signWith: ['env:PATH'] })
+    const signWith = [{ secretRef: 'env:TARGET_TEST_OLD' }, { secretRef: 'env:TARGET_TEST_NEW' }]
+    await http.run({ url: server.url, signWith }, { payload: { a: 'ü' } })
+    await http.run({ url: server.url, signWith, method: 'GET' })
+    for (const { headers, body } of server.received) {
+      for (const secret of ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'a plain secret']) {
+        expect(verifyWebhook({ secrets: [secret], headers, body }).id).toBe(headers['carillon-execution-id'])
+      }
+      expect(() => verifyWebhook({ secrets: [process.env.PATH!], headers, body })).toThrow('no signature fits')
+    }
+  })
+
+  it('is signed with the operator’s key if the job names none', async () => {
+    process.env.TARGET_TEST_OPERATOR = 'the operator’s'
+    await using http = trial({ ...here, signWith: ['env:TARGET_TEST_OPERATOR'] })
+    await http.run({ url: server.url })
+    const { headers, body } = server.received[0]!
+    expect(verifyWebhook({ secrets: ['the operator’s'], headers, body })).toBeTruthy()
+  })
+
+  it('waits for a secret that is not there, and names it', async () => {
+    await using http = trial({ ...here, secrets: ['env:TARGET_TEST_*'] })
+    const target = { url: server.url, headers: { 'X-A': { secretRef: 'env:TARGET_TEST_MISSING' } } }
+    await expect(http.run(target)).rejects.toEqual(new TargetFailed('env:TARGET_TEST_MISSING is not set on this node'))
+    process.env.TARGET_TEST_MISSING = 'two\nlines'
+    await expect(http.run(target)).rejects.toThrow('the value of X-A has characters that a header cannot hold')
+    expect(server.received).toEqual([])
+    delete process.env.TARGET_TEST_MISSING
+  })
+
+  it('is not made if the operator does not allow it any more', async () => {
+    await using http = trial()
+    await expect(http.run({ url: server.url })).rejects.toBeInstanceOf(NeverAgain)
+    await expect(http.run({ url: server.url }, { target: null })).rejects.toThrow('has no HTTP target')
+    expect(server.received).toEqual([])
+  })
+
+  it('ends when it is aborted', async () => {
+    await using silent = await testServer(() => {})
+    await using http = trial(here)
+    const stopping = new AbortController()
+    const running = http.run({ url: silent.url }, { signal: stopping.signal })
+    await expect.poll(() => silent.received.length).toBe(1)
+    stopping.abort(new Error('stop now'))
+    await expect(running).rejects.toThrow('stop now')
+  })
+})
+
+describe('an answer', () => {
+  it('that shows our secrets and token is cleaned, in results, errors and logs', async () => {
+    process.env.TARGET_TEST_SECRET = 'Bearer se"cret-0123456789'
+    await using echo = await testServer(({ headers, url }, response) => {
+      response.writeHead(Number(url.slice(1)), { 'content-type': 'application/json' }).end(JSON.stringify(headers))
+    })
+    await using http = trial({ ...here, secrets: ['env:TARGET_TEST_*'] })
+    const headers = { Authorization: { secretRef: 'env:TARGET_TEST_SECRET' } }
+    const result = await http.run({ url: `${echo.url}/200`, headers })
+    expect(echo.received[0]!.headers.authorization).toBe('Bearer se"cret-0123456789')
+    expect(result.body).toMatchObject({ authorization: '[secret]', 'carillon-token': '[secret]' })
+    const failed = await http.run({ url: `${echo.url}/500`, headers }).catch((error: Error) => error)
+    const said = JSON.stringify([result, (failed as Error).message, (failed as Error).stack, http.log])
+    expect(said).not.toContain('cret-0123')
+    expect(said).not.toContain('token-for')
+  })
+
+  it('that says 202 defers, one that says 503 waits as long as it asks for', async () => {
+    await using server = await testServer(({ url }, response) => {
+      response.writeHead(Number(url.slice(1)), { 'retry-after': '30' }).end('later')
+    })
+    await using http = trial(here)
+    await expect(http.run({ url: `${server.url}/202` })).rejects.toBeInstanceOf(Deferred)
+    const later = await http.run({ url: `${server.url}/503` }).catch((error: unknown) => error)
+    expect(later).toBeInstanceOf(RetryLater)
+    expect(later).toMatchObject({ retryAfterMs: 30_000, message: 'the target answered 503: later' })
+    await expect(http.run({ url: `${server.url}/404` })).rejects.toBeInstanceOf(NeverAgain)
+  })
+
+  it('without end is read to the limit only', async () => {
+    let gone = false
+    await using server = await testServer((_, response) => {
+      const chunk = 'x'.repeat(65_536)
+      const more = () => {
+        while (response.write(chunk));
+      }
+      response.on('drain', more).on('close', () => {
+        gone = true
+      })
+      more()
+    })
+    await using http = trial(here)
+    const result = await http.run({ url: server.url })
+    expect(result).toMatchObject({ status: 200, truncated: true })
+    expect((result.body as string).length).toBeLessThanOrEqual(262_144)
+    await expect.poll(() => gone).toBe(true)
+  })
+
+  it('that trickles in ends with the attempt', async () => {
+    await using server = await testServer((_, response) => {
+      const timer = setInterval(() => response.write('.'), 5)
+      response.on('close', () => clearInterval(timer))
+    })
+    await using http = trial(here)
+    const running = http.run({ url: server.url }, { signal: AbortSignal.timeout(100) })
+    await expect(running).rejects.toThrow(/timeout/i)
+  })
+
+  it('that never comes is a failure with its cause', async () => {
+    const closed = await testServer(() => {})
+    await closed[Symbol.asyncDispose]()
+    await using http = trial(here)
+    await expect(http.run({ url: closed.url })).rejects.toEqual(
+      new TargetFailed(`no answer from ${closed.url} (ECONNREFUSED)`),
+    )
+  })
+})

@@ -1,0 +1,149 @@
+/**
+ * The HTTP target: one request for one attempt. It is an ordinary handler: it returns the result, or throws what the retry
+ * policy goes by. Secrets exist here only while the request is made, and nothing that leaves this file holds one.
+ */
+import { CarillonError, limits, type WireJobInput } from '@carillon/contract'
+import { Deferred, type HandlerContext, NeverAgain, RetryLater, signWebhook } from '@carillon/sdk'
+import type { Dispatcher } from 'undici'
+import { type SecretRefs, SecretUnavailable } from '../../config/secret-refs.ts'
+import { monotonicMs } from '../../lib/clock.ts'
+import { type HttpResult, judge, TargetFailed } from './answer.ts'
+import { AddressRefused } from './checked-agent.ts'
+import { exchange, type Outgoing } from './exchange.ts'
+import { canBeHeader, type HttpTarget } from './header-rules.ts'
+import { Redaction } from './redaction.ts'
+import type { UrlRules } from './url-rules.ts'
+
+export interface HttpTargetOptions {
+  rules: { check(target: Pick<WireJobInput['target'], 'http'>): void; urls: UrlRules }
+  secrets: SecretRefs
+  /** References to the keys for jobs that name none. */
+  signWith: readonly string[]
+  tokens: { make(executionId: string, fence: number): Promise<string> }
+  dispatcher: Dispatcher
+}
+
+export class HttpTargetRunner {
+  readonly #options: HttpTargetOptions
+
+  constructor(options: HttpTargetOptions) {
+    this.#options = options
+  }
+
+  async run(ctx: HandlerContext): Promise<HttpResult> {
+    const target = (ctx.target as { http?: HttpTarget } | null)?.http
+    if (!target) throw new NeverAgain('the execution has no HTTP target')
+    this.#check(target)
+    const secrets: string[] = []
+    const outgoing = await this.#outgoing(target, ctx, secrets)
+    const redaction = new Redaction(secrets)
+    const { origin, pathname } = outgoing.url
+    const began = monotonicMs()
+    const say = (what: string) => {
+      const ms = Math.round(monotonicMs() - began)
+      ctx.log(redaction.clean(`${outgoing.method} ${origin}${pathname}: ${what} after ${ms} ms`))
+    }
+    try {
+      const { dispatcher, rules } = this.#options
+      const answer = { dispatcher, rules: rules.urls, signal: ctx.signal, maxBytes: limits.resultBytes }
+      const incoming = await exchange(outgoing, answer)
+      say(`${incoming.status}`)
+      return judge({ ...incoming, text: redaction.clean(incoming.text) }, ctx.now().getTime())
+    } catch (error) {
+      if (error instanceof Deferred || error instanceof NeverAgain || error instanceof RetryLater) throw error
+      if (error instanceof TargetFailed) throw error
+      ctx.signal.throwIfAborted()
+      const message = failureText(error, outgoing.url)
+      say(message)
+      throw new TargetFailed(redaction.clean(message))
+    }
+  }
+
+  #check(http: HttpTarget): void {
+    try {
+      this.#options.rules.check({ http })
+    } catch (error) {
+      if (error instanceof CarillonError) throw new NeverAgain(error.message)
+      throw error
+    }
+  }
+
+  /** Puts every secret it uses into `secrets`. */
+  async #outgoing(target: HttpTarget, ctx: HandlerContext, secrets: string[]): Promise<Outgoing> {
+    const { method = 'POST' } = target
+    const body = ctx.payload === null && (method === 'GET' || method === 'DELETE') ? null : JSON.stringify(ctx.payload)
+    const token = await this.#options.tokens.make(ctx.executionId, ctx.fence)
+    secrets.push(token)
+    return {
+      method,
+      url: new URL(target.url),
+      body,
+      headers: {
+        'user-agent': 'Carillon',
+        ...(body !== null && { 'content-type': 'application/json' }),
+        'carillon-execution-id': ctx.executionId,
+        'carillon-job-id': ctx.jobId,
+        'carillon-tenant': asciiOf(ctx.tenant),
+        'carillon-attempt': `${ctx.attempt}`,
+        'carillon-fence': `${ctx.fence}`,
+        'carillon-scheduled-for': ctx.scheduledFor.toISOString(),
+        ...(ctx.traceparent !== null && traceparent.test(ctx.traceparent) && { traceparent: ctx.traceparent }),
+      },
+      boundHeaders: {
+        ...(await this.#ownHeaders(target, secrets)),
+        ...(await this.#signature(target, ctx, body ?? '', secrets)),
+        'carillon-token': token,
+      },
+    }
+  }
+
+  async #ownHeaders(target: HttpTarget, secrets: string[]): Promise<Record<string, string>> {
+    const headers: Record<string, string> = {}
+    for (const [name, value] of Object.entries(target.headers ?? {})) {
+      const text = typeof value === 'string' ? value : await this.#secret(value.secretRef, secrets)
+      if (!canBeHeader(text)) throw new TargetFailed(`the value of ${name} has characters that a header cannot hold`)
+      headers[name.toLowerCase()] = text
+    }
+    return headers
+  }
+
+  async #signature(target: HttpTarget, ctx: HandlerContext, body: string, secrets: string[]) {
+    const { signWith } = this.#options
+    const own = target.signWith?.map(({ secretRef }) => secretRef)
+    const keys: string[] = []
+    for (const ref of own ?? signWith) keys.push(await this.#secret(ref, secrets, { trusted: own === undefined }))
+    if (keys.length === 0) return {}
+    try {
+      return signWebhook({ secrets: keys, id: ctx.executionId, timestamp: ctx.now().getTime() / 1_000, body })
+    } catch (error) {
+      throw new TargetFailed(`the request cannot be signed: ${(error as Error).message}`)
+    }
+  }
+
+  /** One that is missing may be there at the next attempt. */
+  async #secret(ref: string, secrets: string[], options: { trusted?: boolean } = {}): Promise<string> {
+    try {
+      const value = await this.#options.secrets.resolve(ref, options)
+      secrets.push(value)
+      return value
+    } catch (error) {
+      throw error instanceof SecretUnavailable ? new TargetFailed(error.message) : error
+    }
+  }
+}
+
+const traceparent = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[\x21-\x7e]*)?$/
+
+/** A header holds ASCII safely; everything else is percent-encoded, so that no two names become one. */
+function asciiOf(text: string): string {
+  return text.replace(/[^\x21-\x7e]|%/gu, encodeURIComponent)
+}
+
+/** The cause of a request that got no answer, without whatever else the error holds. */
+function failureText(error: unknown, url: URL): string {
+  if (error instanceof AddressRefused) return error.message
+  const { code, errors } = error as { code?: string; errors?: { code?: string }[] }
+  const codes = [code, ...(errors ?? []).map((each) => each.code)].filter((each) => typeof each === 'string')
+  const known = codes.length > 0 ? [...new Set(codes)].join(', ') : 'unknown'
+  return `no answer from ${url.origin} (${known})`
+}

@@ -1,0 +1,117 @@
+/**
+ * The shell target: runs one of the operator's programs. There is no shell: arguments arrive as they are. The payload is
+ * on its standard input; the end of what it prints is kept, however much that is.
+ */
+import type { WireJobInput } from '@carillon/contract'
+import { type HandlerContext, NeverAgain } from '@carillon/sdk'
+import { ProcessGroup } from './process-group.ts'
+import { Tail } from './tail.ts'
+
+type ShellTarget = NonNullable<WireJobInput['target']['shell']>
+
+export interface ShellTargetOptions {
+  /** Programs by name. */
+  programs: ReadonlyMap<string, string>
+  environment: Readonly<Record<string, string>>
+}
+
+export interface ShellResult {
+  exitCode: 0
+  stdout: string
+  /** The last line that was printed, if it is a JSON object or array. */
+  value?: unknown
+}
+
+export class ProgramFailed extends Error {
+  override readonly name = 'ProgramFailed'
+}
+
+/** An attempt's log holds 64 KiB and 1,000 lines; a note may come on top. */
+const logBytes = 60 * 1024
+const logLines = 990
+const resultBytes = 32 * 1024
+const longestGraceMs = 5_000
+
+export class ShellTargetRunner {
+  readonly #options: ShellTargetOptions
+
+  constructor(options: ShellTargetOptions) {
+    this.#options = options
+  }
+
+  async run(ctx: HandlerContext): Promise<ShellResult> {
+    const target = (ctx.target as { shell?: ShellTarget } | null)?.shell
+    if (!target) throw new NeverAgain('the execution has no shell target')
+    const path = this.#options.programs.get(target.command)
+    // Another node may have it.
+    if (path === undefined) throw new ProgramFailed(`${target.command} is not on the list of this node’s operator`)
+    ctx.signal.throwIfAborted()
+    const [stdout, all] = [new Tail(resultBytes), new Tail(logBytes)]
+    const group = new ProcessGroup({
+      path,
+      args: target.args ?? [],
+      env: { ...this.#options.environment, ...facts(ctx) },
+      input: `${JSON.stringify(ctx.payload)}\n`,
+      onOutput(stream, chunk) {
+        all.add(chunk)
+        if (stream === 'stdout') stdout.add(chunk)
+      },
+    })
+    // Before the execution is taken from us, so that it never runs beside its successor.
+    const graceMs = Math.min(longestGraceMs, ctx.cancelGraceSec * 500)
+    const stop = () => group.stop(graceMs)
+    ctx.signal.addEventListener('abort', stop)
+    try {
+      const { code, signal } = await group.ended
+      keep(ctx, all)
+      ctx.signal.throwIfAborted()
+      if (code !== 0) throw new ProgramFailed(`${target.command} ${howEnded(code, signal)}${lastWords(all)}`)
+      return resultOf(stdout.toString())
+    } catch (error) {
+      const { code } = error as { code?: string }
+      throw code === undefined ? error : new ProgramFailed(`${target.command} could not be started (${code})`)
+    } finally {
+      ctx.signal.removeEventListener('abort', stop)
+    }
+  }
+}
+
+function facts(ctx: HandlerContext): Record<string, string> {
+  return {
+    CARILLON_EXECUTION_ID: ctx.executionId,
+    CARILLON_JOB_ID: ctx.jobId,
+    CARILLON_TENANT: ctx.tenant,
+    CARILLON_ATTEMPT: `${ctx.attempt}`,
+    CARILLON_FENCE: `${ctx.fence}`,
+    CARILLON_SCHEDULED_FOR: ctx.scheduledFor.toISOString(),
+  }
+}
+
+function keep(ctx: HandlerContext, output: Tail): void {
+  const text = output.toString()
+  const lines = text.split('\n')
+  if (lines.at(-1) === '') lines.pop()
+  if (output.dropped > 0) ctx.log(`[${output.dropped} bytes before this are not kept]`)
+  else if (lines.length > logLines) ctx.log(`[${lines.length - logLines} lines before this are not kept]`)
+  for (const line of lines.slice(-logLines)) ctx.log(line)
+}
+
+function howEnded(code: number | null, signal: NodeJS.Signals | null): string {
+  return signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`
+}
+
+function lastWords(output: Tail): string {
+  const line = output.toString().trimEnd().split('\n').at(-1)!
+  return line === '' ? '' : `: ${line.slice(0, 500)}`
+}
+
+function resultOf(stdout: string): ShellResult {
+  const line = stdout.trimEnd().split('\n').at(-1)!
+  const result: ShellResult = { exitCode: 0, stdout }
+  if (!/^\s*[{[]/.test(line)) return result
+  try {
+    return { ...result, value: JSON.parse(line) }
+  } catch {
+    return result
+  }
+}

@@ -2,6 +2,7 @@
 
 const retryLater = Symbol.for('carillon.retryLater')
 const neverAgain = Symbol.for('carillon.neverAgain')
+const deferred = Symbol.for('carillon.deferred')
 
 /**
  * Throw it to have the execution tried again after `retryAfterMs` instead of the retry policy's delay.
@@ -47,6 +48,30 @@ export class NeverAgain extends Error {
   readonly [neverAgain] = true
 }
 
+/**
+ * Throw it when somebody else goes on with the work and will report how it ended, under the execution's fence: it stays
+ * RUNNING until then, or until its timeout, and occupies no worker.
+ *
+ * @example
+ * ```ts
+ * import { Deferred, type HandlerContext } from '@carillon/sdk'
+ *
+ * export async function render(ctx: HandlerContext<{ film: string }>): Promise<never> {
+ *   const { executionId, fence, payload } = ctx
+ *   await fetch('https://farm.example/films', { method: 'POST', body: JSON.stringify({ executionId, fence, payload }) })
+ *   throw new Deferred()
+ * }
+ * ```
+ */
+export class Deferred extends Error {
+  override readonly name = 'Deferred'
+  readonly [deferred] = true
+
+  constructor(message = 'Somebody else will report how it ended') {
+    super(message)
+  }
+}
+
 export type AbortCode = 'CANCELLED' | 'TIMED_OUT' | 'LEASE_LOST' | 'SHUTDOWN'
 
 /** Why a handler should stop: the `reason` of its `signal`. Its name is that of every abort on the platform. */
@@ -61,11 +86,12 @@ export class AbortReason extends Error {
 }
 
 /** What the handler asked for by the class of what it threw. Branded, so that a second copy of this package is understood. */
-export function wishOf(thrown: unknown): { retryAfterMs?: number; neverAgain?: boolean } {
+export function wishOf(thrown: unknown): { retryAfterMs?: number; neverAgain?: boolean; deferred?: boolean } {
   if (typeof thrown !== 'object' || thrown === null) return {}
   try {
-    const branded = thrown as { [retryLater]?: unknown; [neverAgain]?: unknown; retryAfterMs?: unknown }
+    const branded = thrown as Record<typeof retryLater | typeof neverAgain | typeof deferred | 'retryAfterMs', unknown>
     if (branded[neverAgain] === true) return { neverAgain: true }
+    if (branded[deferred] === true) return { deferred: true }
     if (branded[retryLater] === true && typeof branded.retryAfterMs === 'number') {
       return { retryAfterMs: branded.retryAfterMs }
     }

@@ -1,12 +1,29 @@
+export { Client, type ClientOptions, createClient } from './client/client.ts'
+export { type EndedExecution, ExecutionFailed, ExecutionHandle } from './client/handle.ts'
+export type { CallAnswer, CallInput, OperationId } from './client/operations.ts'
+export type { EnqueueOptions, ScheduleOptions } from './client/submission.ts'
 export { type Clock, systemClock } from './clock.ts'
-export { type AbortCode, AbortReason, NeverAgain, RetryLater } from './errors.ts'
+export { type AbortCode, AbortReason, Deferred, NeverAgain, RetryLater } from './errors.ts'
 export { defineHandler, type HandlerDefinition, type HandlerOptions, validatePayload } from './handler.ts'
+export { type NodeAnswer, type NodeOptions, type NodeRequest, Nodes } from './http/nodes.ts'
 export { encodeJson, type JsonKind } from './json.ts'
 export type { Logger } from './logger.ts'
 export { checkName } from './names.ts'
+export {
+  signWebhook,
+  type VerifiedWebhook,
+  verifyWebhook,
+  WebhookInvalid,
+  type WebhookToSign,
+  type WebhookToVerify,
+} from './webhook.ts'
 export type { HandlerContext } from './worker/context.ts'
 export type { CompleteIn } from './worker/held-context.ts'
+export { LogLines } from './worker/log-lines.ts'
 export { type ImplementOptions, implementHandler, type RegisteredHandler } from './worker/registered-handler.ts'
+export { createWorker, type RemoteWorkerOptions } from './worker/remote/create-worker.ts'
+export { HttpTransport } from './worker/remote/http-transport.ts'
+export { reportedError } from './worker/reported-error.ts'
 export type * from './worker/transport.ts'
 export { Worker } from './worker/worker.ts'
-export type { WorkerOptions, WorkerStats } from './worker/worker-options.ts'
+export type { WorkerHealth, WorkerOptions, WorkerStats } from './worker/worker-options.ts'

@@ -2,17 +2,21 @@ export { CarillonError, defaults, type ErrorCode, errorTable, limits } from '@ca
 export {
   AbortReason,
   defineHandler,
+  ExecutionFailed,
+  ExecutionHandle,
   type HandlerContext,
   type HandlerDefinition,
   NeverAgain,
   RetryLater,
 } from '@carillon/sdk'
+export type { AuthSettings } from './config/auth-config.ts'
 export type { EngineSettings } from './config/engine-config.ts'
-export type { ServeSettings } from './config/serve-config.ts'
+export type { ServeSettings, TlsSettings } from './config/serve-config.ts'
 export type { ExecutionView } from './executions/view.ts'
 export type { JobView } from './jobs/view.ts'
 export { Carillon, type EnqueueOptions, type ScheduleOptions } from './library/carillon.ts'
+export { completeIn } from './library/complete-in.ts'
 export { type CarillonOptions, createCarillon } from './library/create-carillon.ts'
-export { ExecutionFailed, ExecutionHandle } from './library/handle.ts'
 export type { Transaction } from './library/transaction.ts'
+export { createLogger, type Logger } from './observability/logger.ts'
 export { type ServedNode, serve } from './serve/node.ts'

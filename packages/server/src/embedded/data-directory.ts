@@ -5,6 +5,7 @@
  *   cluster/carillon-password  mode 0600
  *   holder.json                who holds the directory now (claim.ts)
  *   server.log                 what the server said (server-log.ts)
+ *   demo/                      the data directory of `carillon demo`, which has nothing to do with this one
  *
  * Nothing is written into a folder that holds anything else.
  */
@@ -16,7 +17,7 @@ import type { Binaries } from './binaries.ts'
 import { codeOf, fileTrouble, unavailable } from './failure.ts'
 
 export const PASSWORD_FILE = 'carillon-password'
-const OWN_NAMES = /^(cluster(\.new-.*)?|holder\.json.*|server\.log.*|lost\+found|\..*)$/
+const OWN_NAMES = /^(cluster(\.new-.*)?|holder\.json.*|server\.log.*|demo|lost\+found|\..*)$/
 
 export interface DataDirectory {
   path: string

@@ -3,7 +3,7 @@ import { unavailable } from './failure.ts'
 import { SUPERUSER } from './initdb.ts'
 import { HOST } from './port.ts'
 
-const DATABASE = 'carillon'
+export const DATABASE = 'carillon'
 const UNKNOWN_DATABASE = '3D000'
 const CONNECT_TIMEOUT_MS = 10_000
 
@@ -26,7 +26,7 @@ export async function ensureDatabase(access: Access): Promise<string> {
   return url
 }
 
-function urlOf({ port, password }: Access, database: string): string {
+export function urlOf({ port, password }: Access, database: string): string {
   return `postgres://${SUPERUSER}:${encodeURIComponent(password)}@${HOST}:${port}/${database}`
 }
 

@@ -16,6 +16,8 @@ import { unavailable } from './failure.ts'
 import { createCluster } from './initdb.ts'
 import { launch } from './launch.ts'
 
+export { attachEmbeddedPostgres } from './attach.ts'
+
 export interface EmbeddedPostgresOptions {
   /** Where the data lives; created if missing. */
   dataDir: string

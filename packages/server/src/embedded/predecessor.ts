@@ -17,6 +17,7 @@ const INSTANCE_SETTING = 'carillon.instance'
 
 export interface PostmasterFile {
   pid: number
+  port: number
   /** `starting`, `ready`, `stopping`. */
   status: string
 }
@@ -29,7 +30,7 @@ export async function readPostmasterFile({ cluster }: DataDirectory): Promise<Po
   const text = await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => '')
   const lines = text.split('\n')
   const pid = Number(lines[0])
-  return pid > 0 ? { pid, status: lines[7]?.trim() ?? '' } : undefined
+  return pid > 0 ? { pid, port: Number(lines[3]), status: lines[7]?.trim() ?? '' } : undefined
 }
 
 /** Answers whether an earlier server ended without tidying up. */

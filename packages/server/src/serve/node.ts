@@ -1,18 +1,26 @@
 /** A node that is spoken to over HTTP: an engine, its ear and, if asked for, a PostgreSQL of its own. */
 import { engineConfig } from '../config/engine-config.ts'
-import { type ServeSettings, serveConfig } from '../config/serve-config.ts'
+import { isLoopback } from '../config/loopback.ts'
+import { type ServeConfig, type ServeSettings, serveConfig } from '../config/serve-config.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../embedded/index.ts'
-import { openToAll } from '../http/auth/authenticator.ts'
+import { type Authenticator, createAuthenticator } from '../http/auth/authenticator.ts'
+import { openDoor } from '../http/auth/open-door.ts'
 import { routes } from '../http/routes/index.ts'
 import { HttpServer } from '../http/server.ts'
 import { Engine } from '../main.ts'
 import { createLogger, type Logger } from '../observability/logger.ts'
+import { builtInWorker } from '../targets/built-in-worker.ts'
+import { OperatorRules } from '../targets/target-rules.ts'
+import { directTransport } from '../workers/direct-transport.ts'
+import { readTls, type TlsFiles } from './tls.ts'
 
 export interface ServedNode {
   /** Where it listens. */
   readonly url: string
   readonly databaseUrl: string
   readonly nodeId: string
+  /** Whether it asks for tokens. */
+  readonly auth: boolean
   stop(): Promise<void>
 }
 
@@ -28,11 +36,15 @@ export interface ServedNode {
  * process.once('SIGTERM', () => void node.stop())
  * ```
  */
-export async function serve(settings: ServeSettings, logger: Logger = createLogger('info')): Promise<ServedNode> {
+export async function serve(
+  settings: ServeSettings,
+  logger: Logger = createLogger(settings.logLevel ?? 'info'),
+): Promise<ServedNode> {
   const config = serveConfig(settings)
+  const tls = config.tls && (await readTls(config.tls))
   const postgres = config.dataDir === undefined ? null : await startEmbeddedPostgres({ dataDir: config.dataDir })
   try {
-    return await startNode({ ...config, databaseUrl: postgres?.url ?? config.databaseUrl! }, postgres, logger)
+    return await startNode({ ...config, databaseUrl: postgres?.url ?? config.databaseUrl! }, { postgres, tls, logger })
   } catch (error) {
     await postgres?.stop()
     throw error
@@ -40,28 +52,55 @@ export async function serve(settings: ServeSettings, logger: Logger = createLogg
 }
 
 async function startNode(
-  config: ReturnType<typeof serveConfig> & { databaseUrl: string },
-  postgres: EmbeddedPostgres | null,
-  logger: Logger,
+  config: ServeConfig & { databaseUrl: string },
+  { postgres, tls, logger }: { postgres: EmbeddedPostgres | null; tls: TlsFiles | undefined; logger: Logger },
 ): Promise<ServedNode> {
-  const engine = new Engine(engineConfig({ ...config.engine, databaseUrl: config.databaseUrl }), logger)
-  const { host, port } = config
-  const http = new HttpServer({ host, port, services: engine, routes, authenticator: openToAll, logger })
+  const rules = new OperatorRules(config.targets)
+  const settings = engineConfig({ ...config.engine, databaseUrl: config.databaseUrl })
+  const engine = new Engine(settings, logger, { targets: rules })
+  const worker = builtInWorker({
+    ...{ config: config.targets, rules, tokens: engine.tokens, logger },
+    transport: directTransport(engine),
+    name: `${settings.nodeName} (built-in targets)`,
+  })
+  const { host, port, requestTimeoutMs } = config
+  const authenticator = await authenticatorFor(config, engine, logger)
+  const http = new HttpServer({
+    ...{ host, port, requestTimeoutMs, tls, authenticator, logger },
+    ...{ services: engine, routes },
+  })
   await engine.start()
   try {
+    await worker?.start()
     await http.start()
   } catch (error) {
+    await worker?.stop()
     await engine.stop()
     throw error
   }
+  const stop = async () => {
+    engine.desk.closePolls()
+    engine.ends.close()
+    await http.stop()
+    await worker?.stop()
+    await engine.stop()
+    await postgres?.stop()
+  }
+  let stopped: Promise<void> | null = null
   return {
     url: http.url,
     databaseUrl: config.databaseUrl,
     nodeId: engine.nodeId,
-    async stop() {
-      await http.stop()
-      await engine.stop()
-      await postgres?.stop()
+    auth: config.auth !== 'off',
+    stop() {
+      stopped ??= stop()
+      return stopped
     },
   }
+}
+
+async function authenticatorFor({ auth, host }: ServeConfig, engine: Engine, logger: Logger): Promise<Authenticator> {
+  if (auth !== 'off') return createAuthenticator(auth, { database: engine.database, clock: engine.clock, logger })
+  logger.warn({ host }, 'auth is off: whoever reaches this address may do everything')
+  return openDoor({ onlyHere: isLoopback(host) })
 }

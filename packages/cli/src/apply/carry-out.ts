@@ -1,0 +1,48 @@
+/**
+ * Does what the plan says, in an order in which nothing is missing: pools, jobs, deletions. A change names the version
+ * it was planned for, so that what somebody else changed meanwhile is refused rather than overwritten. Broken off, it
+ * can be done again: what is done already shows as unchanged.
+ */
+import { Presets, SingleBar } from 'cli-progress'
+import { Negative } from '../failure.ts'
+import type { NodeClient } from '../node-client.ts'
+import type { Output } from '../output.ts'
+import { changesOf, type Plan } from './plan.ts'
+
+const barFrom = 10
+
+export async function carryOut(
+  node: NodeClient,
+  out: Output,
+  plan: Plan,
+  { prune }: { prune: boolean },
+): Promise<void> {
+  const total = changesOf(plan, prune)
+  const bar =
+    out.moving && total >= barFrom
+      ? new SingleBar({ hideCursor: true, stream: process.stderr }, Presets.shades_grey)
+      : null
+  bar?.start(total, 0)
+  let done = 0
+  try {
+    for await (const _ of steps(node, plan, prune)) bar?.update(++done)
+  } catch (error) {
+    bar?.stop()
+    if (done > 0) out.note(`${done} of ${total} were done before this; apply again to go on.`)
+    throw error
+  }
+  bar?.stop()
+}
+
+async function* steps(node: NodeClient, plan: Plan, prune: boolean): AsyncGenerator<void> {
+  for (const name of plan.newPools) yield void (await node.call('createPool', { body: { name } }))
+  for (const body of plan.create) yield void (await node.call('createJob', { body }))
+  for (const { wanted, job } of plan.change) {
+    const headers = { 'if-match': `"${job.version}"` }
+    yield void (await node.call('replaceJob', { params: { jobId: job.jobId }, headers, body: wanted }))
+  }
+  for (const { jobId, version, managedBy } of prune ? plan.surplus : []) {
+    if (managedBy !== plan.managedBy) throw new Negative(`Job ${jobId} is not managed by ${plan.managedBy}`)
+    yield void (await node.call('deleteJob', { params: { jobId }, headers: { 'if-match': `"${version}"` } }))
+  }
+}

@@ -1,0 +1,68 @@
+/** What has to be done so that the node holds what the file says. Reads only. */
+import type { Job } from '@carillon/contract'
+import { UsageError } from '../failure.ts'
+import type { NodeClient } from '../node-client.ts'
+import { list } from '../pages.ts'
+import { type Difference, differences } from './differences.ts'
+import { type DeclaredJob, located, type Manifest } from './manifest.ts'
+
+export interface Plan {
+  managedBy: string
+  newPools: string[]
+  create: DeclaredJob[]
+  change: { wanted: DeclaredJob; job: Job; differences: Difference[] }[]
+  unchanged: Job[]
+  /** Managed by the same name and not in the file: deleted only with --prune. */
+  surplus: Job[]
+}
+
+const everything = Number.MAX_SAFE_INTEGER
+
+export async function planOf(node: NodeClient, manifest: Manifest): Promise<Plan> {
+  const { managedBy } = manifest
+  const managed = (
+    await list(everything, (page) => node.call('listJobs', { query: { managedBy, ...page } }))
+  ).items.filter((job) => job.state !== 'DELETED')
+  const pools = (await list(everything, (page) => node.call('listPools', { query: page }))).items
+  const known = new Set(pools.map((pool) => pool.name))
+  requirePools(manifest, known)
+  const byKey = new Map(managed.map((job) => [job.key, job]))
+  const plan: Plan = {
+    managedBy,
+    newPools: manifest.pools.filter((pool) => !known.has(pool)),
+    create: [],
+    change: [],
+    unchanged: [],
+    surplus: [],
+  }
+  for (const wanted of manifest.jobs) {
+    const job = byKey.get(wanted.key) ?? (await jobOf(node, wanted.key))
+    const found = job && differences(wanted, job)
+    if (!job || !found) plan.create.push(wanted)
+    else if (found.length > 0) plan.change.push({ wanted, job, differences: found })
+    else plan.unchanged.push(job)
+  }
+  const declared = new Set(manifest.jobs.map((job) => job.key))
+  plan.surplus = managed.filter((job) => job.key === null || !declared.has(job.key))
+  return plan
+}
+
+/** Every pool is there, or is declared: found out before anything is changed. */
+function requirePools(manifest: Manifest, known: ReadonlySet<string>): void {
+  const missing = manifest.jobs.flatMap(({ target: { pool } }, i) => {
+    if (pool === undefined || known.has(pool) || manifest.pools.includes(pool)) return []
+    const hint = 'Correct it, or declare it under pools:'
+    return [{ pointer: `/jobs/${i}/target/pool`, message: `there is no pool ${pool}`, hint }]
+  })
+  if (missing.length > 0) throw new UsageError(missing.map((problem) => located(problem, manifest.locate)))
+}
+
+/** A job with this key that somebody else manages, or nobody. */
+async function jobOf(node: NodeClient, key: string): Promise<Job | null> {
+  const { items } = await node.call('listJobs', { query: { key, limit: 10 } })
+  return items.find((job) => job.state !== 'DELETED') ?? null
+}
+
+export function changesOf(plan: Plan, prune: boolean): number {
+  return plan.newPools.length + plan.create.length + plan.change.length + (prune ? plan.surplus.length : 0)
+}

@@ -1,0 +1,44 @@
+/** The same to many executions: counted first, asked about, then done by the node while a bar shows how far it is. */
+import type { ExecutionFilter } from '@carillon/contract'
+import type { Context } from './context.ts'
+import { Negative, UsageError } from './failure.ts'
+import { followToEnd } from './progress.ts'
+
+export interface BulkOptions {
+  rate?: number
+  dryRun?: boolean
+  yes?: boolean
+}
+
+export interface Bulk {
+  operation: 'cancelExecutions' | 'retryExecutions' | 'replayDeadLetters' | 'purgeDeadLetters'
+  filter: ExecutionFilter | null
+  options: BulkOptions
+  /** `cancel`, and `cancelled` */
+  verb: string
+  done: string
+}
+
+export async function bulk(context: Context, { operation, filter, options, verb, done }: Bulk): Promise<void> {
+  const { node, out } = context
+  if (filter === null)
+    throw new UsageError({
+      message: `which ones should I ${verb}?`,
+      hint: 'Give ids, or a filter such as --job or --from',
+    })
+  const counted = await node.call(operation, { body: { filter, dryRun: true } })
+  if (!('count' in counted)) throw new Error('a dry run was answered with an operation')
+  const count = `${counted.exact ? '' : 'more than '}${counted.count}`
+  if (options.dryRun) {
+    out.document(counted)
+    out.line(`${count} would be ${done}`)
+    return
+  }
+  if (counted.count === 0) {
+    if (out.json) return out.document(counted)
+    throw new Negative('Nothing matches.')
+  }
+  await out.confirm(`${verb[0]!.toUpperCase()}${verb.slice(1)} ${count}?`, options.yes)
+  const started = await node.call(operation, { body: { filter, ratePerSec: options.rate } })
+  if ('operationId' in started) await followToEnd(context, started, done)
+}

@@ -1,0 +1,57 @@
+import type { Command } from 'commander'
+import { carryOut } from '../apply/carry-out.ts'
+import { parseManifest } from '../apply/manifest.ts'
+import { changesOf, planOf } from '../apply/plan.ts'
+import { planDocument, showPlan } from '../apply/show-plan.ts'
+import { act, type Context } from '../context.ts'
+import { readText } from '../files.ts'
+
+/** `carillon apply -f carillon.yaml`: make it so. */
+export function registerApply(program: Command): void {
+  program
+    .command('apply')
+    .description('make the jobs and pools be what a file says; shows what would change, and asks')
+    .requiredOption('-f, --file <path>', 'YAML or JSON; - is stdin')
+    .option('--prune', 'delete jobs that this file managed and no longer names')
+    .option('--dry-run', 'only show what would change')
+    .option('-y, --yes', 'do not ask')
+    .addHelpText(
+      'after',
+      `
+Example of a file:
+  managedBy: billing
+  pools: [batch-etl]
+  jobs:
+    - key: invoices
+      type: CRON
+      schedule: "0 3 * * *"
+      timezone: Europe/Berlin
+      target: { pool: batch-etl, handler: generate_invoices }
+
+A job that is paused stays paused. Only jobs whose managedBy is the file's are ever deleted.`,
+    )
+    .action(act(apply))
+}
+
+interface ApplyOptions {
+  file: string
+  prune?: boolean
+  dryRun?: boolean
+  yes?: boolean
+}
+
+async function apply({ node, out, now }: Context, options: ApplyOptions): Promise<void> {
+  const { file, prune = false, dryRun = false } = options
+  const { checkJob } = await import('@carillon/server/administration')
+  const source = await readText(file)
+  const manifest = parseManifest(source, file === '-' ? 'stdin' : file, (job) => checkJob(job, now()))
+  const plan = await planOf(node, manifest)
+  showPlan(out, plan, { prune })
+  const changes = changesOf(plan, prune)
+  if (!dryRun && changes > 0) {
+    await out.confirm('Apply this?', options.yes)
+    await carryOut(node, out, plan, { prune })
+    out.line('Done.')
+  }
+  out.document({ ...planDocument(plan, prune), applied: !dryRun })
+}

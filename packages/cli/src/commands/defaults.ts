@@ -1,0 +1,51 @@
+import { defaults, limits } from '@carillon/contract'
+import type { Command } from 'commander'
+import { act } from '../context.ts'
+
+/** `carillon defaults`: what a job gets when it does not say otherwise. */
+export function registerDefaults(program: Command): void {
+  program
+    .command('defaults')
+    .description('what a job gets when it does not say otherwise, and the limits')
+    .action(
+      act(async ({ out }) => {
+        if (out.json) return out.document({ defaults, limits })
+        const rows = [...flat(defaults), ...flat(limits, 'limits.')]
+        const columns = [
+          { header: 'FIELD', value: (row: Row) => row.field },
+          { header: 'VALUE', value: (row: Row) => row.value },
+          { header: 'MEANING', value: (row: Row) => meanings[row.field] ?? '', flexible: true },
+        ]
+        out.table(rows, columns, '')
+      }),
+    )
+}
+
+interface Row {
+  field: string
+  value: string
+}
+
+function flat(values: object, prefix = ''): Row[] {
+  return Object.entries(values).flatMap(([name, value]) =>
+    typeof value === 'object' && value !== null
+      ? flat(value, `${prefix}${name}.`)
+      : [{ field: prefix + name, value: String(value) }],
+  )
+}
+
+const meanings: Record<string, string> = {
+  timezone: 'the zone a cron expression is read in',
+  'dst.gap': 'a time that does not exist runs as far after the jump as it lay after its hour',
+  'dst.overlap': 'a time that comes twice runs the first time',
+  'retryPolicy.maxAttempts': 'tries in all; the first one counts',
+  'retryPolicy.jitter': 'a random part of this share of the delay is added',
+  timeoutSec: 'for each attempt',
+  overlap: 'a job may run beside itself',
+  misfire: 'of what was missed the latest runs',
+  misfireAfterSec: 'still not fired so long after it was due: missed',
+  maxCatchUp: 'with FIRE_ALL, at most so many',
+  retentionDays: 'how long history is kept',
+  unknownHandlerSec: 'no worker knows the handler for so long: a dead letter',
+  cancelGraceSec: 'from being told to stop to losing the lease',
+}

@@ -1,0 +1,33 @@
+import type { Finding } from '@carillon/server/administration'
+import type { Command } from 'commander'
+import { act, type Context } from '../context.ts'
+import { addDatabaseOptions, type DatabaseOptions, databasePlace } from '../database-options.ts'
+import { Negative } from '../failure.ts'
+import { printable } from '../table.ts'
+
+/** `carillon doctor`: what is wrong with this installation. */
+export function registerDoctor(program: Command): void {
+  addDatabaseOptions(program.command('doctor'))
+    .description('what is wrong with this installation; exit code 1 if something is')
+    .addHelpText('after', '\nExample:\n  $ carillon doctor --database-url postgres://carillon@db/carillon')
+    .action(act(doctor))
+}
+
+async function doctor(context: Context, options: DatabaseOptions): Promise<void> {
+  const { out } = context
+  const { examine } = await import('@carillon/server/administration')
+  const findings = await examine(databasePlace(context, options))
+  for (const finding of findings) {
+    out.document(finding)
+    out.line(lineOf(context, finding))
+    if (finding.hint) out.line(`                     ${out.style('dim', '->')} ${printable(finding.hint)}`)
+  }
+  const count = (status: string) => findings.filter((finding) => finding.status === status).length
+  out.line()
+  out.line(`${count('OK')} ok, ${count('WARN')} to watch, ${count('FAIL')} to mend`)
+  if (count('FAIL') > 0) throw new Negative()
+}
+
+function lineOf({ out }: Context, { status, check, message }: Finding): string {
+  return `${out.state(status)(status.padEnd(4))}  ${check.padEnd(13)}  ${printable(message)}`
+}

@@ -1,0 +1,112 @@
+import { misfirePolicies, overlapPolicies, priorities, type WireJobInput } from '@carillon/contract'
+import { type Command, Option } from 'commander'
+import { act, type Context } from '../context.ts'
+import { label } from '../execution-filter.ts'
+import { UsageError } from '../failure.ts'
+import { parseJson, parseYaml, readText } from '../files.ts'
+import { wholeNumber } from '../pages.ts'
+import { instant, parseSpan } from '../times.ts'
+import { showJob } from './jobs.ts'
+
+export function registerCreate(jobs: Command): void {
+  jobs
+    .command('create')
+    .description('create a job, or run something now')
+    .option('-f, --file <path>', 'the definition as YAML or JSON; - is stdin')
+    .option('--name <name>')
+    .option('--key <key>', 'unique; creating it again changes nothing, or updates it')
+    .option('--handler <name>', 'what a worker runs')
+    .option('--pool <name>', 'whose workers run it')
+    .option('--http <url>', 'call this URL instead of a handler')
+    .addOption(new Option('--cron <expression>', 'on a cron schedule').conflicts(['every', 'at', 'in']))
+    .addOption(new Option('--every <duration>', 'at an interval: ISO 8601 such as PT15M').conflicts(['at', 'in']))
+    .addOption(new Option('--at <time>', 'once, then: ISO 8601 with an offset').argParser(instant).conflicts('in'))
+    .addOption(new Option('--in <span>', 'once, after a time such as 90s or 2h').argParser(parseSpan))
+    .option('--timezone <zone>', 'of the cron expression, such as Europe/Berlin')
+    .option('--payload <json>', 'for the handler')
+    .addOption(new Option('--priority <priority>').choices(priorities))
+    .addOption(new Option('--overlap <policy>', 'when it still runs').choices(overlapPolicies))
+    .addOption(new Option('--misfire <policy>', 'when its time was missed').choices(misfirePolicies))
+    .option('--timeout-sec <seconds>', 'for each attempt', Number)
+    .option('--max-attempts <count>', 'tries in all', wholeNumber(1))
+    .option('--label <name=text>', 'may be repeated', label)
+    .option('--idempotency-key <key>', 'the same key creates it once')
+    .addHelpText(
+      'after',
+      `
+Without --cron, --every, --at and --in it runs now.
+
+Examples:
+  $ carillon jobs create --handler greet --payload '{"name": "Ada"}'
+  $ carillon jobs create --key nightly --handler report --cron '0 3 * * *' --timezone Europe/Berlin
+  $ carillon jobs create -f job.yaml`,
+    )
+    .action(act(createJob))
+}
+
+interface CreateOptions {
+  file?: string
+  name?: string
+  key?: string
+  handler?: string
+  pool?: string
+  http?: string
+  cron?: string
+  every?: string
+  at?: string
+  in?: number
+  timezone?: string
+  payload?: string
+  priority?: WireJobInput['priority']
+  overlap?: WireJobInput['overlap']
+  misfire?: WireJobInput['misfire']
+  timeoutSec?: number
+  maxAttempts?: number
+  label?: Record<string, string>
+  idempotencyKey?: string
+}
+
+async function createJob(context: Context, options: CreateOptions): Promise<void> {
+  const { node, out } = context
+  const { file, idempotencyKey, ...flags } = options
+  if (file !== undefined && Object.keys(flags).length > 0)
+    throw new UsageError({ message: 'a file and other options say two things', hint: 'Put all of it into the file' })
+  const body = file === undefined ? fromFlags(flags) : await fromFile(file)
+  const job = await node.call('createJob', { body, headers: { 'idempotency-key': idempotencyKey } })
+  showJob(context, job)
+  if (body.type === 'ONE_SHOT' && body.runAt === undefined)
+    out.note(`Wait for it: carillon executions wait ${job.jobId}`)
+}
+
+async function fromFile(path: string): Promise<WireJobInput> {
+  const { value } = parseYaml(await readText(path), path)
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new UsageError({
+      message: `${path} holds no job`,
+      hint: 'Give the fields of one job; for several: carillon apply',
+    })
+  return value as WireJobInput
+}
+
+function fromFlags(options: Omit<CreateOptions, 'file' | 'idempotencyKey'>): WireJobInput {
+  const { handler, pool, http, cron, every, at, in: delayMs, maxAttempts, label: labels, payload, ...same } = options
+  if ((handler === undefined) === (http === undefined))
+    throw new UsageError({ message: 'what is to be run?', hint: 'Give --handler or --http, or a file with -f' })
+  if (http !== undefined && pool !== undefined)
+    throw new UsageError({ message: '--pool goes with --handler', hint: 'Leave it out: nodes call the URL themselves' })
+  return {
+    ...same,
+    ...whenOf({ cron, every, at, delayMs }),
+    target: http === undefined ? { handler, ...(pool !== undefined && { pool }) } : { http: { url: http } },
+    ...(payload !== undefined && { payload: parseJson(payload, '--payload') }),
+    ...(maxAttempts !== undefined && { retryPolicy: { maxAttempts } }),
+    ...(labels && { labels }),
+  }
+}
+
+function whenOf({ cron, every, at, delayMs }: { cron?: string; every?: string; at?: string; delayMs?: number }) {
+  if (cron !== undefined) return { type: 'CRON', schedule: cron } as const
+  if (every !== undefined) return { type: 'INTERVAL', interval: every } as const
+  if (delayMs !== undefined) return { type: 'DELAYED', delayMs } as const
+  return at === undefined ? ({ type: 'ONE_SHOT' } as const) : ({ type: 'ONE_SHOT', runAt: at } as const)
+}

@@ -1,0 +1,23 @@
+import type { Command } from 'commander'
+import { act, type Context } from '../context.ts'
+import { addDatabaseOptions, type DatabaseOptions, databasePlace } from '../database-options.ts'
+
+/** `carillon migrate`: what a node does to the database when it starts, beforehand. */
+export function registerMigrate(program: Command): void {
+  addDatabaseOptions(program.command('migrate'))
+    .description('bring a database up to this version, or print the SQL for it')
+    .option('--sql', 'only print all the SQL of an empty installation, for psql')
+    .addHelpText('after', '\nExample:\n  $ carillon migrate --sql | psql "$DATABASE_URL"')
+    .action(act(migrate))
+}
+
+async function migrate(context: Context, options: DatabaseOptions & { sql?: boolean }): Promise<void> {
+  const { out } = context
+  const { migrateDatabase, schemaSql } = await import('@carillon/server/administration')
+  if (options.sql) return out.json ? out.document({ sql: schemaSql() }) : out.raw(schemaSql())
+  const migrated = await migrateDatabase(databasePlace(context, options))
+  const { from, to } = migrated
+  out.document(migrated)
+  if (from === null) out.line(`The schema is there, version ${to}.`)
+  else out.line(from === to ? `Nothing to do: version ${to}.` : `From version ${from} to ${to}.`)
+}

@@ -1,0 +1,43 @@
+/** The demo's handlers: short, honest, and each shows one thing. */
+import { setTimeout as after } from 'node:timers/promises'
+import { defineHandler, implementHandler } from '@carillon/sdk'
+
+export const heartbeat = defineHandler<null>({ name: 'heartbeat' })
+export const report = defineHandler<{ pages: number }>({ name: 'report' })
+export const flaky = defineHandler<{ failureRate: number }>({ name: 'flaky' })
+export const hopeless = defineHandler<null>({ name: 'hopeless' })
+export const nightly = defineHandler<null>({ name: 'nightly' })
+
+class Unlucky extends Error {
+  override readonly name = 'Unlucky'
+}
+
+const pageMs = 250
+
+export const handlers = [
+  implementHandler(heartbeat, (ctx) => ({ beat: ctx.scheduledFor.toISOString() })),
+
+  // Takes a second and says how far it is: see `progress` of the execution while it runs.
+  implementHandler(report, async (ctx) => {
+    const { pages } = ctx.payload
+    for (let page = 1; page <= pages; page++) {
+      await after(pageMs, undefined, { signal: ctx.signal })
+      ctx.heartbeat({ page, of: pages })
+      ctx.log(`page ${page} of ${pages}`)
+    }
+    return { pages }
+  }),
+
+  // Fails sometimes, and is tried again.
+  implementHandler(flaky, (ctx) => {
+    if (Math.random() < ctx.payload.failureRate) throw new Unlucky(`the dice said no to try ${ctx.attempt}`)
+    return { tries: ctx.attempt }
+  }),
+
+  // Never succeeds: it ends among the dead letters.
+  implementHandler(hopeless, () => {
+    throw new Error('this one never works')
+  }),
+
+  implementHandler(nightly, () => 'good night'),
+]

@@ -1,0 +1,17 @@
+/** The way to a node. Every command that speaks HTTP does so through this. */
+import { type Client, createClient } from '@carillon/sdk'
+
+export type NodeClient = Pick<Client, 'call' | 'close'>
+
+export interface Reach {
+  urls: readonly string[]
+  token?: string
+  tenant?: string
+}
+
+/** A command says itself what there is to say, and a person does not want to wait for a node that is not there. */
+const quiet = { info: () => {}, warn: () => {}, error: () => {} }
+
+export function connect(reach: Reach): NodeClient {
+  return createClient({ ...reach, logger: quiet, patienceMs: 0 })
+}

@@ -1,0 +1,214 @@
+/**
+ * The client: what library mode does in process, done over HTTP, with the same words. A request that may have been lost is
+ * repeated, at another node if need be; what creates work carries an Idempotency-Key of its own, so that a repeat changes
+ * nothing.
+ */
+import { randomUUID } from 'node:crypto'
+import { apiPaths, CarillonError, type ErrorCode, type Execution, type Job } from '@carillon/contract'
+import type { HandlerDefinition } from '../handler.ts'
+import { validatePayload } from '../handler.ts'
+import { type NodeOptions, Nodes } from '../http/nodes.ts'
+import { ExecutionHandle } from './handle.ts'
+import type { CallAnswer, CallInput, OperationId } from './operations.ts'
+import { type EnqueueOptions, jobInputOf, type ScheduleOptions } from './submission.ts'
+
+export type ClientOptions = NodeOptions
+
+/** A node that is being replaced is back, or missed by the others, before that. */
+const defaultPatienceMs = 10_000
+const longestPollSec = 50
+const pollMarginMs = 10_000
+const endStates = new Set(['SUCCEEDED', 'DEAD', 'CANCELLED', 'SKIPPED'])
+const forever = Number.POSITIVE_INFINITY
+
+/**
+ * Speaks to an installation.
+ *
+ * @example
+ * ```ts
+ * import { createClient, defineHandler } from '@carillon/sdk'
+ *
+ * const greet = defineHandler<{ name: string }>({ name: 'greet' })
+ * const client = createClient({ urls: ['http://127.0.0.1:7171'] })
+ * const handle = await client.enqueue(greet, { name: 'Ada' })
+ * console.log(await handle.result({ waitMs: 10_000 }))
+ * await client.close()
+ * ```
+ */
+export function createClient(options: ClientOptions): Client {
+  return new Client(options)
+}
+
+export class Client {
+  readonly #nodes: Nodes
+
+  /** Use `createClient`. */
+  constructor(options: ClientOptions) {
+    this.#nodes = new Nodes({ patienceMs: defaultPatienceMs, ...options })
+  }
+
+  /**
+   * Any operation of the API by its id, typed by the contract.
+   *
+   * @example
+   * ```ts
+   * import { createClient } from '@carillon/sdk'
+   *
+   * const client = createClient({ urls: ['http://127.0.0.1:7171'] })
+   * const { items } = await client.call('listJobs', { query: { state: 'ACTIVE', label: ['team:billing'] } })
+   * for (const job of items) console.log(job.name, job.nextFireAt)
+   * ```
+   */
+  async call<Id extends OperationId>(
+    operation: Id,
+    input: CallInput<Id>,
+    options: { timeoutMs?: number; signal?: AbortSignal; poll?: boolean } = {},
+  ): Promise<CallAnswer<Id>> {
+    const { params = {}, query = {}, headers = {}, body } = input as Record<string, Record<string, unknown> | undefined>
+    const [method, path] = apiPaths[operation].split(' ') as [string, string]
+    const text = body === undefined ? undefined : JSON.stringify(body)
+    const answer = await this.#nodes.request({
+      method,
+      path: fill(path, params) + queryOf(query),
+      headers: headersOf(headers),
+      ...(text !== undefined && { body: text }),
+      ...options,
+    })
+    return answer as CallAnswer<Id>
+  }
+
+  /** Submits one execution. Resolves after its commit. */
+  async enqueue<Input, Payload, Returned, Result>(
+    definition: HandlerDefinition<Input, Payload, Returned, Result>,
+    payload: NoInfer<Input>,
+    options: EnqueueOptions = {},
+  ): Promise<ExecutionHandle<Result, Execution>> {
+    const body = jobInputOf(definition, JSON.parse(await validatePayload(definition, payload)), options)
+    const job = await this.call('createJob', { body, headers: newKey() })
+    return this.handle<Result>(job.dedupe?.executionId ?? job.jobId)
+  }
+
+  /** Submits many executions, all or none. */
+  async enqueueMany<Input, Payload, Returned, Result>(
+    definition: HandlerDefinition<Input, Payload, Returned, Result>,
+    payloads: readonly NoInfer<Input>[],
+    options: Omit<EnqueueOptions, 'dedupe'> = {},
+  ): Promise<ExecutionHandle<Result, Execution>[]> {
+    if (payloads.length === 0) return []
+    const texts = await Promise.all(payloads.map((payload) => validatePayload(definition, payload)))
+    const jobs = texts.map((text) => jobInputOf(definition, JSON.parse(text), options))
+    const { items } = await this.call('createJobs', { body: { jobs }, headers: newKey() })
+    return items.map(({ jobId }) => this.handle<Result>(jobId!))
+  }
+
+  /** Creates a recurring job, or changes the one with the same `key`. */
+  async schedule<Input, Payload, Returned, Result>(
+    definition: HandlerDefinition<Input, Payload, Returned, Result>,
+    payload: NoInfer<Input>,
+    options: ScheduleOptions,
+  ): Promise<Job> {
+    const body = jobInputOf(definition, JSON.parse(await validatePayload(definition, payload)), options)
+    return this.call('createJob', { body, headers: newKey() })
+  }
+
+  /** The handle of an execution that is known by its id. */
+  handle<Result = unknown>(executionId: string): ExecutionHandle<Result, Execution> {
+    return new ExecutionHandle<Result, Execution>(executionId, {
+      read: () => this.execution(executionId),
+      wait: (waitMs) => this.#wait(executionId, waitMs ?? forever),
+    })
+  }
+
+  /** Null: there is none with this id, or it has not fired yet. */
+  execution(executionId: string): Promise<Execution | null> {
+    return this.call('getExecution', { params: { executionId } }).catch(
+      unless('EXECUTION_NOT_FOUND', 'EXECUTION_TO_COME'),
+    )
+  }
+
+  job(jobId: string): Promise<Job | null> {
+    return this.call('getJob', { params: { jobId } }).catch(unless('JOB_NOT_FOUND'))
+  }
+
+  pause(jobId: string): Promise<Job> {
+    return this.call('pauseJob', { params: { jobId } })
+  }
+
+  resume(jobId: string): Promise<Job> {
+    return this.call('resumeJob', { params: { jobId } })
+  }
+
+  /** Runs a job now, apart from its schedule. */
+  async trigger(jobId: string): Promise<ExecutionHandle<unknown, Execution>> {
+    const { executionId } = await this.call('triggerJob', { params: { jobId }, body: {}, headers: newKey() })
+    return this.handle(executionId)
+  }
+
+  /** The job fires no more and what is PENDING of it is cancelled. */
+  async unschedule(jobId: string, options: { cancelRunning?: boolean } = {}): Promise<void> {
+    await this.call('deleteJob', { params: { jobId }, query: { cancelRunning: options.cancelRunning ?? false } })
+  }
+
+  async cancel(executionId: string): Promise<'CANCELLED' | 'CANCELLING' | 'ENDED'> {
+    return (await this.call('cancelExecution', { params: { executionId } })).outcome
+  }
+
+  /** Brings a dead or cancelled execution back, with all its attempts. */
+  async replay(executionId: string): Promise<void> {
+    await this.call('retryExecution', { params: { executionId } })
+  }
+
+  /** Lets connections go. */
+  close(): Promise<void> {
+    return this.#nodes.close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  async #wait(executionId: string, waitMs: number): Promise<boolean> {
+    const until = performance.now() + waitMs
+    for (;;) {
+      const leftSec = Math.max(0, (until - performance.now()) / 1_000)
+      const waitSec = Math.min(longestPollSec, leftSec)
+      const execution = await this.call(
+        'getExecution',
+        { params: { executionId }, query: { waitSec } },
+        { timeoutMs: waitSec * 1_000 + pollMarginMs, poll: true },
+      ).catch(unless('EXECUTION_TO_COME'))
+      if (execution !== null && endStates.has(execution.state)) return true
+      if (leftSec === 0) return false
+    }
+  }
+}
+
+function fill(path: string, params: Record<string, unknown>): string {
+  return path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(params[name])))
+}
+
+function queryOf(query: Record<string, unknown>): string {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    for (const each of Array.isArray(value) ? value : [value]) {
+      if (each !== undefined) search.append(name, String(each))
+    }
+  }
+  return search.size === 0 ? '' : `?${search}`
+}
+
+function headersOf(headers: Record<string, unknown>): Record<string, string> {
+  const given = Object.entries(headers).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(given.map(([name, value]) => [name, String(value)]))
+}
+
+function newKey(): { 'idempotency-key': string } {
+  return { 'idempotency-key': randomUUID() }
+}
+
+function unless(...codes: ErrorCode[]): (error: unknown) => null {
+  return (error) => {
+    if (error instanceof CarillonError && codes.includes(error.code)) return null
+    throw error
+  }
+}

@@ -1,0 +1,54 @@
+/** What can be seen of an execution that has ended, whichever way it was asked for. */
+export interface EndedExecution {
+  executionId: string
+  state: string
+  reason: string | null
+  error: { name: string; message: string } | null
+  result: unknown
+}
+
+/** An execution did not succeed: how it ended is in `execution`. */
+export class ExecutionFailed<View extends EndedExecution = EndedExecution> extends Error {
+  override readonly name = 'ExecutionFailed'
+  readonly execution: View
+
+  constructor(execution: View) {
+    const why = execution.error ? `${execution.error.name}: ${execution.error.message}` : (execution.reason ?? '')
+    super(`Execution ${execution.executionId} is ${execution.state}${why ? ` (${why})` : ''}`)
+    this.execution = execution
+  }
+}
+
+/** What `enqueue` gives back. */
+export class ExecutionHandle<Result, View extends EndedExecution = EndedExecution> {
+  readonly executionId: string
+  readonly #read: () => Promise<View | null>
+  readonly #wait: (waitMs?: number) => Promise<boolean>
+
+  constructor(
+    executionId: string,
+    access: { read: () => Promise<View | null>; wait: (waitMs?: number) => Promise<boolean> },
+  ) {
+    this.executionId = executionId
+    this.#read = access.read
+    this.#wait = access.wait
+  }
+
+  /** The execution as it stands; null before a future one has fired, or after its history is gone. */
+  execution(): Promise<View | null> {
+    return this.#read()
+  }
+
+  /** The execution once it has ended, however it did. */
+  async ended(options: { waitMs?: number } = {}): Promise<View> {
+    if (!(await this.#wait(options.waitMs))) throw new Error(`Execution ${this.executionId} has not ended in time`)
+    return (await this.#read())!
+  }
+
+  /** What the handler returned. Throws ExecutionFailed if the execution ended in any other way. */
+  async result(options: { waitMs?: number } = {}): Promise<Result> {
+    const execution = await this.ended(options)
+    if (execution.state !== 'SUCCEEDED') throw new ExecutionFailed(execution)
+    return execution.result as Result
+  }
+}

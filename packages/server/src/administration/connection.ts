@@ -1,0 +1,53 @@
+/** The database as an operator reaches it: by URL, or through a data directory, whether or not a node runs on it. */
+import { CarillonError } from '@carillon/contract'
+import { attachEmbeddedPostgres, startEmbeddedPostgres } from '../embedded/index.ts'
+import { Database } from '../store/database.ts'
+
+export interface DatabasePlace {
+  databaseUrl?: string
+  /** A data directory of the embedded PostgreSQL. */
+  dataDir?: string
+}
+
+/** Runs `work` on the database; what had to be started for it is stopped afterwards. */
+export async function onDatabase<T>(
+  place: DatabasePlace,
+  work: (database: Database, url: string) => Promise<T>,
+): Promise<T> {
+  await using reached = await reachDatabase(place)
+  const { url } = reached
+  const database = new Database({
+    url,
+    maxConnections: 2,
+    statementTimeoutMs: 60_000,
+    applicationName: 'carillon administration',
+  })
+  try {
+    return await work(database, url)
+  } finally {
+    await database.end()
+  }
+}
+
+/** Where the database of a place answers, for as long as it is held. */
+export interface ReachedDatabase extends AsyncDisposable {
+  readonly url: string
+}
+
+export async function reachDatabase({ databaseUrl, dataDir }: DatabasePlace): Promise<ReachedDatabase> {
+  if ((databaseUrl === undefined) === (dataDir === undefined))
+    throw invalid(
+      'exactly one of a database and a data directory is needed',
+      '--database-url postgres://… or --data ./data',
+    )
+  if (databaseUrl !== undefined && !URL.canParse(databaseUrl))
+    throw invalid('databaseUrl is not a URL', 'postgres://user:password@host:5432/database')
+  const url = databaseUrl ?? (await attachEmbeddedPostgres(dataDir!))
+  if (url !== null) return { url, [Symbol.asyncDispose]: async () => {} }
+  const server = await startEmbeddedPostgres({ dataDir: dataDir! })
+  return { url: server.url, [Symbol.asyncDispose]: () => server.stop() }
+}
+
+function invalid(message: string, example: string): CarillonError {
+  return new CarillonError('CONFIG_INVALID', { pointer: '/databaseUrl', message, hint: `Give ${example}` })
+}

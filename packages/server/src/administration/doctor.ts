@@ -1,0 +1,105 @@
+/**
+ * What is wrong with an installation, read from its database. It changes nothing and counts nothing without a bound, so
+ * it may be run on a system in trouble. Every finding that is not well says what to do.
+ */
+import { monotonicMs, OffsetClock } from '../lib/clock.ts'
+import type { Database } from '../store/database.ts'
+import { readSchemaVersion } from '../store/doctor/installation.ts'
+import { readHeldBack, readServerFacts, type ServerFacts } from '../store/doctor/server.ts'
+import { newestMigration } from '../store/migrate.ts'
+import { type DatabasePlace, onDatabase } from './connection.ts'
+import { examineInstallation } from './doctor-installation.ts'
+import { type Finding, fail, ok, warn } from './findings.ts'
+
+/** The alert rules warn at the first; from the second on, times in the ledger cannot be compared with this machine's. */
+const clockWarnMs = 100
+const clockFailMs = 1_000
+const heldWarnMs = 60_000
+const heldFailMs = 3_600_000
+/** With the defaults: its pool, its pulse, one that listens. */
+const connectionsOfNode = 12
+
+/**
+ * Examines an installation.
+ *
+ * @example
+ * ```ts
+ * import { examine } from '@carillon/server/administration'
+ *
+ * const findings = await examine({ databaseUrl: 'postgres://…' })
+ * for (const { status, check, message } of findings) console.log(status, check, message)
+ * ```
+ */
+export function examine(place: DatabasePlace): Promise<Finding[]> {
+  return onDatabase(place, async (database) => {
+    const clock = new OffsetClock()
+    await readServerFacts(database) // The first answer waits for the connection; the clock is read from the second.
+    const asked = monotonicMs()
+    const facts = await readServerFacts(database)
+    clock.measured(facts.now, asked, monotonicMs())
+    const schema = await examineSchema(database)
+    const findings = [examineVersion(facts), schema, examineClock(clock.offsetMs), examineConnections(facts)]
+    findings.push(...(await examineVacuum(database, facts)))
+    if (schema.status !== 'FAIL') findings.push(...(await examineInstallation(database, facts.now)))
+    return findings
+  })
+}
+
+function examineVersion({ version, versionNumber }: ServerFacts): Finding {
+  if (versionNumber >= 150_000) return ok('server', `PostgreSQL ${version}`)
+  return fail('server', `PostgreSQL ${version} is too old`, 'Carillon needs PostgreSQL 15 or later')
+}
+
+async function examineSchema(database: Database): Promise<Finding> {
+  const known = newestMigration()
+  const version = await readSchemaVersion(database)
+  if (version === null)
+    return fail('schema', 'the database has no Carillon in it', 'Start a node on it, or run: carillon migrate')
+  if (version < known) return warn('schema', `version ${version}, this program has ${known}`, 'Run: carillon migrate')
+  if (version > known)
+    return warn('schema', `version ${version}, this program has ${known}`, 'Use the version that runs on the nodes')
+  return ok('schema', `version ${version}`)
+}
+
+function examineClock(offsetMs: number): Finding {
+  const off = Math.round(Math.abs(offsetMs))
+  const message = `this machine is ${off} ms ${offsetMs > 0 ? 'behind' : 'ahead of'} the database`
+  const hint = 'Let both follow a time server (chrony, systemd-timesyncd)'
+  if (off >= clockFailMs) return fail('clock', message, hint)
+  return off >= clockWarnMs ? warn('clock', message, hint) : ok('clock', message)
+}
+
+function examineConnections(facts: ServerFacts): Finding {
+  const { maxConnections, reservedConnections, connections, ownConnections } = facts
+  const free = maxConnections - reservedConnections - connections
+  const message = `${connections} of ${maxConnections} in use, ${ownConnections} of them Carillon’s`
+  const hint = 'Raise max_connections, lower maxConnections of the nodes, or put PgBouncer between'
+  if (free <= 0) return fail('connections', message, hint)
+  if (free < connectionsOfNode) return warn('connections', `${message}: not enough for one more node`, hint)
+  return ok('connections', message)
+}
+
+async function examineVacuum(database: Database, { autovacuum }: ServerFacts): Promise<Finding[]> {
+  const findings: Finding[] = []
+  if (!autovacuum) findings.push(fail('vacuum', 'autovacuum is off', 'Turn it on: set autovacuum = on and reload'))
+  const held = (await readHeldBack(database)).filter(({ ageMs }) => ageMs === null || ageMs >= heldWarnMs)
+  for (const { kind, id, who, state, ageMs, transactions } of held) {
+    const since = ageMs === null ? '' : `, open for ${minutes(ageMs)}`
+    const message = `${names[kind]} ${id} (${who}, ${state}${since}) holds back ${transactions} transactions`
+    const report = ageMs !== null && ageMs >= heldFailMs ? fail : warn
+    findings.push(report('vacuum', message, endings[kind](id)))
+  }
+  return findings.length > 0 ? findings : [ok('vacuum', 'nothing holds it back')]
+}
+
+const names = { SESSION: 'session', PREPARED: 'prepared transaction', SLOT: 'replication slot' } as const
+
+const endings = {
+  SESSION: (id: string) => `End it: select pg_terminate_backend(${id})`,
+  PREPARED: (id: string) => `End it: rollback prepared '${id}'`,
+  SLOT: (id: string) => `If nobody uses it: select pg_drop_replication_slot('${id}')`,
+} as const
+
+function minutes(ms: number): string {
+  return ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 3_600_000)} h`
+}

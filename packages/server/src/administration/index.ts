@@ -1,0 +1,9 @@
+/** For programs that look after an installation: they reach its database, but start no node. */
+
+export { type Fires, type FireView, type PreviewInput, previewFires } from '../jobs/preview.ts'
+export { type ApiKey, type ApiKeyInput, createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts'
+export { checkJob } from './check-job.ts'
+export { type DatabasePlace, type ReachedDatabase, reachDatabase } from './connection.ts'
+export { examine } from './doctor.ts'
+export type { Finding, FindingStatus } from './findings.ts'
+export { type Migrated, migrateDatabase, schemaSql } from './migrate.ts'

@@ -1,0 +1,99 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type HttpNode, httpNode } from '../../support/http-node.ts'
+import { carillon } from './cli.ts'
+
+let node: HttpNode
+const folder = mkdtempSync(join(tmpdir(), 'carillon-apply-'))
+const file = join(folder, 'carillon.yaml')
+const at = () => ({ env: { CARILLON_URL: node.url } })
+const apply = (...more: string[]) => carillon(['apply', '-f', file, ...more], at())
+
+beforeAll(async () => {
+  node = await httpNode()
+})
+afterAll(async () => {
+  await node[Symbol.asyncDispose]()
+  rmSync(folder, { recursive: true })
+})
+
+const manifest = `
+managedBy: billing
+pools: [batch-etl]
+jobs:
+  - key: invoices
+    type: CRON
+    schedule: "0 3 * * *"
+    timezone: Europe/Berlin
+    target: { pool: batch-etl, handler: generate_invoices }
+    payload: { dateRange: yesterday }
+    retryPolicy: { maxAttempts: 3 }
+    labels: { team: billing }
+    startAt: 2030-01-31T08:00:00+02:00
+  - key: often
+    type: INTERVAL
+    interval: PT15M
+    target: { handler: poll }
+`
+
+describe('apply', () => {
+  it('makes it so, changes nothing the second time, shows what changes, and prunes what is its own only', async () => {
+    await node.ask('POST /v1/jobs', { key: 'foreign', type: 'INTERVAL', interval: 'PT1H', target: { handler: 'x' } })
+    writeFileSync(file, manifest)
+
+    const dry = await apply('--dry-run', '--json')
+    expect(dry.json()).toMatchObject([
+      { applied: false, changes: [{ kind: 'pool' }, { key: 'invoices' }, { key: 'often' }] },
+    ])
+    expect((await node.ask('GET /v1/jobs?managedBy=billing')).body.items).toEqual([])
+
+    const first = await apply('--yes')
+    expect(first.exitCode).toBe(0)
+    expect(first.stdout).toContain('+ pool batch-etl')
+    expect(first.stdout).toMatch(/\+ job invoices {2}0 3 \* \* \* Europe\/Berlin {2}generate_invoices @ batch-etl/)
+    const again = await apply('--yes')
+    expect(again.stdout).toBe('= 2 unchanged\n\n0 to create, 0 to change, 0 to delete, 2 unchanged.\n')
+
+    const [changed] = manifest
+      .replace('0 3 *', '0 4 *')
+      .replace('maxAttempts: 3', 'maxAttempts: 5')
+      .split('  - key: often')
+    writeFileSync(file, changed!)
+    const kept = await apply()
+    expect(kept.stdout).toMatch(
+      /~ job invoices\n +schedule +"0 3 \* \* \*" -> "0 4 \* \* \*"\n +retryPolicy.maxAttempts +3 -> 5\n/,
+    )
+    expect(kept.stdout).toContain('! job often is not in the file and stays')
+    expect(kept).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--yes') })
+    const pruned = await apply('--yes', '--prune')
+    expect(pruned.stdout).toContain('- job often')
+    const keys = (await node.ask('GET /v1/jobs')).body.items.map(({ key }: { key: string }) => key)
+    expect(keys.sort()).toEqual(['foreign', 'invoices'])
+  })
+
+  it('refuses a file that is wrong, all of it at once, with lines and columns, before anything is done', async () => {
+    writeFileSync(
+      file,
+      'managedBy: x\njobs:\n  - key: a\n    type: CRON\n    schedule: "61 * * * *"\n    target: {handler: h}\n  - key: a\n    type: ONE_SHOT\n    target: {handler: h}\n',
+    )
+    const { exitCode, stdout, stderr } = await apply('--yes')
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
+    expect(stderr).toContain(`${file}:5:5 /jobs/0/schedule`)
+    expect(stderr).toContain(`${file}:8:5 /jobs/1/type`)
+    expect(stderr).toContain(`${file}:7:5 /jobs/1/key`)
+    expect((await node.ask('GET /v1/jobs?managedBy=x')).body.items).toEqual([])
+  })
+
+  it('names a pool that is not there with its place in the file', async () => {
+    writeFileSync(
+      file,
+      'managedBy: x\njobs:\n  - {key: a, type: INTERVAL, interval: PT1H, target: {pool: batch-elt, handler: h}}\n',
+    )
+    const { exitCode, stderr } = await apply('--yes')
+    expect(exitCode).toBe(2)
+    expect(stderr).toContain(`${file}:3:`)
+    expect(stderr).toContain('there is no pool batch-elt')
+  })
+})

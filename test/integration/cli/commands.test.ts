@@ -1,0 +1,133 @@
+/** The everyday commands, against a node with a worker. */
+import { createWorker, defineHandler, implementHandler, type Worker } from '@carillon/sdk'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type HttpNode, httpNode } from '../../support/http-node.ts'
+import { carillon } from './cli.ts'
+
+let node: HttpNode
+let worker: Worker
+const at = () => ({ env: { CARILLON_URL: node.url } })
+const greet = defineHandler<{ name: string }>({ name: 'greet' })
+
+beforeAll(async () => {
+  node = await httpNode()
+  const greeting = implementHandler(greet, (ctx) => {
+    ctx.log(`\u001b[31mred\u001b[0m ${ctx.payload.name}`)
+    if (ctx.payload.name === 'nobody') throw new Error('there is nobody')
+    return `Hello ${ctx.payload.name}`
+  })
+  worker = createWorker({ urls: node.url, handlers: [greeting] })
+  await worker.start()
+})
+afterAll(async () => {
+  await worker.stop({ drainSec: 1 })
+  await node[Symbol.asyncDispose]()
+})
+
+describe('jobs', () => {
+  it('lists none, creates one, shows it, pauses it, tells when it fires, deletes it', async () => {
+    const none = await carillon(['jobs', 'list', '--key', 'nightly'], at())
+    expect(none).toMatchObject({ exitCode: 0, stdout: '' })
+    expect(none.stderr).toContain('No jobs.')
+
+    const flags = ['--key', 'nightly', '--handler', 'greet', '--cron', '0 3 * * *', '--timezone', 'Europe/Berlin']
+    const created = await carillon(['jobs', 'create', ...flags, '--payload', '{"name":"Ada"}', '--json'], at())
+    expect(created.exitCode).toBe(0)
+    expect(created.json()).toMatchObject([{ key: 'nightly', state: 'ACTIVE', payload: { name: 'Ada' } }])
+
+    const [list, shown, next] = await Promise.all([
+      carillon(['jobs', 'list'], at()),
+      carillon(['jobs', 'get', 'nightly'], at()),
+      carillon(['jobs', 'next', 'nightly', '--count', '2', '--json'], at()),
+    ])
+    expect(list.stdout).toMatch(/nightly +nightly +ACTIVE +0 3 \* \* \* Europe\/Berlin +greet +\d{4}-/)
+    expect(shown.stdout).toContain('0 3 * * * Europe/Berlin')
+    expect(next.json()[0].fires).toHaveLength(2)
+
+    const paused = await carillon(['jobs', 'pause', 'nightly'], at())
+    expect(paused.stdout).toContain('nightly is PAUSED')
+    expect(await carillon(['jobs', 'delete', 'nightly'], at())).toMatchObject({ exitCode: 0 })
+    expect(await carillon(['jobs', 'get', 'nightly'], at())).toMatchObject({ exitCode: 1, stdout: '' })
+  })
+
+  it('takes a definition from stdin, and one that is wrong is refused with what to do', async () => {
+    const input = 'key: from-file\ntype: INTERVAL\ninterval: PT1H\ntarget: {handler: greet}\n'
+    expect(await carillon(['jobs', 'create', '-f', '-'], { ...at(), input })).toMatchObject({ exitCode: 0 })
+    const wrong = await carillon(['jobs', 'create', '-f', '-'], { ...at(), input: input.replace('PT1H', 'PT1X') })
+    expect(wrong).toMatchObject({ exitCode: 1, stdout: '' })
+    expect(wrong.stderr).toMatch(/^error: .*\/interval .*SCHEDULE_INVALID/)
+  })
+})
+
+describe('executions', () => {
+  it('runs one now, waits for it, shows its log without what would steer the terminal', async () => {
+    const args = ['jobs', 'create', '--handler', 'greet', '--payload', '{"name":"Ada"}', '--json']
+    const [{ jobId }] = (await carillon(args, at())).json()
+    const waited = await carillon(['executions', 'wait', jobId, '--timeout', '20s', '--json'], at())
+    expect(waited.exitCode).toBe(0)
+    expect(waited.json()).toMatchObject([{ state: 'SUCCEEDED', result: 'Hello Ada' }])
+    const [logs, list] = await Promise.all([
+      carillon(['executions', 'logs', jobId], at()),
+      carillon(['executions', 'list', '--state', 'SUCCEEDED', '--from', '1h', '--json'], at()),
+    ])
+    expect(logs.stdout).toBe('red Ada\n')
+    expect(list.json().map(({ executionId }) => executionId)).toContain(jobId)
+  })
+
+  it('what fails ends with 1, is found among the dead letters, and can be brought back by filter', async () => {
+    const input = 'type: ONE_SHOT\ntarget: {handler: greet}\npayload: {name: nobody}\nretryPolicy: {maxAttempts: 1}\n'
+    const created = await carillon(['jobs', 'create', '-f', '-', '--json'], { ...at(), input })
+    const [{ jobId }] = created.json()
+    const waited = await carillon(['executions', 'wait', jobId, '--timeout', '20s'], at())
+    expect(waited.exitCode).toBe(1)
+    expect(waited.stdout).toContain('Error: there is nobody')
+    const letters = await carillon(['dead-letters', 'list'], at())
+    expect(letters.stdout).toContain(jobId)
+
+    const unasked = await carillon(['dead-letters', 'replay', '--handler', 'greet'], at())
+    expect(unasked).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--yes') })
+    const dry = await carillon(['dead-letters', 'replay', '--handler', 'greet', '--dry-run', '--json'], at())
+    expect(dry.json()).toMatchObject([{ count: 1 }])
+    const replayed = await carillon(['dead-letters', 'replay', '--handler', 'greet', '--yes', '--json'], at())
+    expect(replayed.json()).toMatchObject([{ kind: 'RETRY', state: 'SUCCEEDED', done: 1 }])
+  })
+})
+
+describe('the rest', () => {
+  it('pools and workers', async () => {
+    const [created, workers] = await Promise.all([
+      carillon(['pools', 'create', 'etl', '--json'], at()),
+      carillon(['workers', 'list', '--json'], at()),
+    ])
+    expect(created.json()).toMatchObject([{ name: 'etl', paused: false }])
+    expect(workers.json().some(({ workerId }) => workerId === worker.workerId)).toBe(true)
+    const [paused, scaling] = await Promise.all([
+      carillon(['pools', 'pause', 'etl'], at()),
+      carillon(['pools', 'scaling', 'default', '--json'], at()),
+    ])
+    expect(paused.stdout).toBe('Pool etl is PAUSED\n')
+    expect(scaling.json()).toMatchObject([{ name: 'default', ready: 0 }])
+  })
+
+  it('says by its exit code what went wrong, in one line and without a stack', async () => {
+    const cases: [string[], number, RegExp][] = [
+      [['executions', 'get', '01900000-0000-7000-8000-000000000000'], 1, /EXECUTION_NOT_FOUND/],
+      [['jobs', 'list', '--stat', 'ACTIVE'], 2, /unknown option '--stat'.*--state/],
+      [['jobs', 'lst'], 2, /unknown command 'lst'.*list/],
+      [['jobs', 'create', '--cron', '0 3 * * *', '--every', 'PT1H', '--handler', 'x'], 2, /cannot be used with/],
+      [['jobs', 'list', '--url', 'http://127.0.0.1:1'], 3, /Is a node running there/],
+      [['doctor', '--database-url', 'postgres://127.0.0.1:1/x'], 3, /Cannot connect/],
+    ]
+    const ended = await Promise.all(cases.map(([args]) => carillon(args, at())))
+    for (const [i, [, exitCode, message]] of cases.entries()) {
+      expect(ended[i]).toMatchObject({ exitCode, stdout: '', stderr: expect.stringMatching(message) })
+      expect(ended[i]!.stderr.trim().split('\n')).toHaveLength(1)
+    }
+  })
+
+  it('with --json an error is one JSON line on stderr, and stdout stays empty', async () => {
+    const { exitCode, stdout, stderr } = await carillon(['jobs', 'get', 'nothing', '--json'], at())
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' })
+    expect(JSON.parse(stderr)).toMatchObject({ code: 'JOB_NOT_FOUND', errors: [{ message: expect.any(String) }] })
+  })
+})

@@ -1,0 +1,82 @@
+/**
+ * Feeds a node what its own OpenAPI document allows, and what it does not, with schemathesis (from PyPI; needs python3):
+ *
+ *   npm run fuzz -- [--requests 20000] [--seed 1]
+ *
+ * Passes if no answer was a 5xx or broke its schema, every operation was reached, and enough requests were sent: both
+ * counted by the node itself, not by the fuzzer. The seed is printed, so that a run can be repeated.
+ */
+import { execFileSync, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { api } from '@carillon/contract/api'
+import { serve } from '@carillon/server'
+
+const schemathesisVersion = '4.32.5'
+const checks = 'not_a_server_error,response_schema_conformance,status_code_conformance,content_type_conformance'
+const cache = join(import.meta.dirname, '../../node_modules/.cache/schemathesis')
+
+const { values } = parseArgs({ options: { requests: { type: 'string' }, seed: { type: 'string' } } })
+const wanted = Number(values.requests ?? 20_000)
+const seed = Number(values.seed ?? randomInt(1_000_000))
+
+const dataDir = await mkdtemp(join(tmpdir(), 'carillon-fuzz-'))
+const node = await serve({ dataDir, port: 0, logLevel: 'error', engine: { maxPollMs: 50 } })
+let failed = false
+try {
+  console.log(`Fuzzing ${node.url} with seed ${seed}`)
+  const program = install()
+  for (let round = 0; !failed; round++) {
+    failed = (await fuzz(program, seed + round)) !== 0
+    const { requests, serverErrors, missing } = await counted()
+    console.log(`${requests} requests, ${serverErrors} answered 5xx, seed ${seed} + ${round}`)
+    failed ||= serverErrors > 0
+    if (requests < wanted) continue
+    if (missing.length > 0) console.log(`never reached: ${missing.join(', ')}`)
+    failed ||= missing.length > 0
+    break
+  }
+} finally {
+  await node.stop()
+  await rm(dataDir, { recursive: true, force: true })
+}
+console.log(failed ? `FAILED, repeat with --seed ${seed}` : `passed, seed ${seed}`)
+process.exitCode = failed ? 1 : 0
+
+function install(): string {
+  const program = join(cache, 'bin/schemathesis')
+  if (!existsSync(program)) {
+    execFileSync('python3', ['-m', 'venv', cache], { stdio: 'inherit' })
+    execFileSync(join(cache, 'bin/pip'), ['install', '--quiet', `schemathesis==${schemathesisVersion}`], {
+      stdio: 'inherit',
+    })
+  }
+  return program
+}
+
+/** One run over every operation: examples, edges of the schemas, random input, and chains of operations. */
+function fuzz(program: string, seedOfRun: number): Promise<number> {
+  const args = ['run', `${node.url}/openapi.json`, '--checks', checks, '--seed', String(seedOfRun), '--no-color']
+  const more = ['--max-examples', '100', '--generation-database', 'none', '--workers', '2', '--continue-on-failure']
+  const child = spawn(program, [...args, ...more, '--suppress-health-check', 'all'], { cwd: dataDir, stdio: 'inherit' })
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('exit', (code) => resolve(code ?? 1))
+  })
+}
+
+async function counted(): Promise<{ requests: number; serverErrors: number; missing: string[] }> {
+  const text = await (await fetch(`${node.url}/metrics`)).text()
+  const counts = [...text.matchAll(/^carillon_http_request_seconds_count\{operation="(\w+)",status="(\d+)"\} (\d+)$/gm)]
+  const sum = (rows: RegExpExecArray[]) => rows.reduce((total, [, , , count]) => total + Number(count), 0)
+  const reached = new Set(counts.map(([, operation]) => operation))
+  return {
+    requests: sum(counts),
+    serverErrors: sum(counts.filter(([, , status]) => Number(status) >= 500)),
+    missing: Object.keys(api).filter((operation) => !reached.has(operation)),
+  }
+}

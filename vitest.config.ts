@@ -7,5 +7,9 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     globalSetup: ['./test/support/global-setup.ts'],
+    // Tests of real processes wait as much as they compute: one at a time leaves a core idle, three get in each other's way.
+    maxWorkers: 2,
+    // Where others wait for the outcome, a test may have one more try; the run names it, and it is to be mended.
+    retry: process.env.CI ? 1 : 0,
   },
 })

@@ -131,7 +131,8 @@ describe('signals of one moment', () => {
     expect(new Set(b.heard.map((signal) => JSON.stringify(signal)))).toEqual(
       new Set(burst.map((s) => JSON.stringify(s))),
     )
-    expect(payloads.length).toBeGreaterThan(1)
+    // Another connection listens for them: it may hear them a moment later.
+    await until(() => payloads.length > 1)
     expect(Math.max(...payloads.map((payload) => Buffer.byteLength(payload)))).toBeLessThan(8_000)
   })
 })

@@ -11,7 +11,7 @@ const foundation = ['lib', 'domain']
 const seams = ['leadership', 'hot-window', 'queue', 'signals']
 const middle = ['scheduling', 'admission', 'dispatch', 'completion', 'upkeep', 'jobs']
 /** What the ways in share: each puts together what the middle does. */
-const services = ['workers', 'submissions', 'executions']
+const services = ['workers', 'submissions', 'executions', 'operations']
 const belowMiddle = [...foundation, 'store', ...seams, 'observability']
 
 /** What a folder (or file) of packages/server/src may import besides itself, and why no more. */
@@ -33,10 +33,17 @@ export const serverRules: Record<string, { may: string[]; why: string }> = {
       { may: belowMiddle, why: 'the middle folders meet in the store, not in each other' },
     ]),
   ),
-  targets: { may: belowMiddle, why: 'built-in handlers are ordinary handlers of a worker' },
+  targets: {
+    may: [...belowMiddle, 'config'],
+    why: 'built-in handlers are ordinary handlers of a worker; what they may do, the operator’s settings say',
+  },
   workers: { may: [...belowMiddle, 'dispatch', 'completion'], why: 'it gives workers what dispatch and completion do' },
   submissions: { may: [...belowMiddle, 'admission', 'jobs'], why: 'now is admission, later is a job: it chooses' },
   executions: { may: [...belowMiddle, 'jobs'], why: 'what is to come is still a job' },
+  operations: {
+    may: [...belowMiddle, 'jobs', 'executions'],
+    why: 'long work chooses executions as lists do, and asks jobs for their occurrences',
+  },
   http: {
     may: [...belowMiddle, ...middle, ...services, 'config', 'targets'],
     why: 'it is one way in; it does not know how a node is put together',
@@ -51,10 +58,14 @@ export const serverRules: Record<string, { may: string[]; why: string }> = {
   },
   serve: {
     may: [...belowMiddle, ...middle, ...services, 'config', 'embedded', 'targets', 'http', 'main.ts'],
-    why: 'the entry for a process of its own: it starts a whole node and its ear',
+    why: 'the entry for a process of its own: it starts a whole node, its ear and, by direct call, its built-in worker',
+  },
+  administration: {
+    may: [...foundation, 'store', 'observability', 'config', 'embedded', 'jobs', 'http'],
+    why: 'the entry for operators: it works on the database and on files, whether or not a node runs',
   },
   'index.ts': {
-    may: ['library', 'serve', 'config', 'jobs', 'executions'],
+    may: ['library', 'serve', 'config', 'jobs', 'executions', 'observability'],
     why: 'the public surface names what the entries offer',
   },
 }

@@ -5,8 +5,9 @@
  */
 import { Database } from '../../packages/server/src/store/database.ts'
 
-/** The order in the head of 0001_engine.sql. */
+/** The order in the heads of 0001_engine.sql and 0002_front_door.sql. */
 export const lockOrder = [
+  ...(['idempotency', 'dedupes'] as const),
   ...(['shards', 'schedules', 'flows', 'running', 'executions'] as const),
   ...(['waiting', 'retries', 'endings', 'ready'] as const),
 ]
@@ -25,6 +26,8 @@ export interface Wait {
 }
 
 const keys: Partial<Record<Table, string>> = {
+  idempotency: `tenant || '/' || route || '/' || key`,
+  dedupes: `tenant || '/' || key`,
   shards: `lpad(shard::text, 5, '0')`,
   schedules: 'job_id::text',
   flows: `pool || '/' || lane || '/' || tenant`,

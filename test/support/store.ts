@@ -13,7 +13,7 @@ import { type Lease, lease } from '../../packages/server/src/store/executions/le
 import { type AttemptEnd, type Reported, report } from '../../packages/server/src/store/executions/report.ts'
 import { fireReturns, type ReturnSource, readDueReturns } from '../../packages/server/src/store/executions/returning.ts'
 import { submit } from '../../packages/server/src/store/executions/submit.ts'
-import { createJobs } from '../../packages/server/src/store/jobs/create.ts'
+import { createWork } from '../../packages/server/src/store/jobs/create.ts'
 import { readJob } from '../../packages/server/src/store/jobs/read.ts'
 import { type TriggerVerdict, triggerJob } from '../../packages/server/src/store/jobs/trigger.ts'
 import { migrate } from '../../packages/server/src/store/migrate.ts'
@@ -147,7 +147,8 @@ export class TestStore {
       ...{ deadline_sec: null, overlap: 'ALLOW', pool: 'default', lane: 2, handler: 'h', payload: null, policy: null },
       ...{ labels: null, key: null, managed_by: null, ...columns },
     }
-    await createJobs(this.database, [{ definition, nominal: first, due: first }])
+    const job = { definition, nominal: first, due: first, createdAt: Date.now() }
+    await createWork(this.database, { jobs: [job], actor: 'test' })
     return jobId
   }
 
@@ -195,8 +196,9 @@ export class TestStore {
   async trigger(jobId: string): Promise<{ executionId: string; verdict: TriggerVerdict }> {
     const at = Date.now()
     const executionId = submissionId(at)
-    const trigger = { jobId, executionId, at, tag: this.tag(), payload: null, traceparent: null }
-    return { executionId, verdict: await triggerJob(this.database, trigger) }
+    const version = (await this.readJob(jobId))?.version ?? 0
+    const trigger = { jobId, version, executionId, at, tag: this.tag(), payload: null, traceparent: null }
+    return { executionId, verdict: await triggerJob(this.database, { ...trigger, actor: 'test', entry: null }) }
   }
 
   /** The unfinished executions of a job, and where each stands. */

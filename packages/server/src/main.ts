@@ -12,14 +12,19 @@ import { Dispatcher } from './dispatch/dispatcher.ts'
 import { newId } from './domain/identity.ts'
 import { Ends } from './executions/ends.ts'
 import { Executions } from './executions/executions.ts'
+import { Explainer } from './executions/explainer.ts'
 import { Wheel } from './hot-window/wheel.ts'
+import { FailureWatch } from './jobs/failure-watch.ts'
 import { Jobs } from './jobs/jobs.ts'
 import { KnownPools } from './jobs/pools.ts'
-import { workersOnly } from './jobs/target.ts'
+import { type TargetRules, workersOnly } from './jobs/target.ts'
 import { PostgresLeadership } from './leadership/postgres.ts'
 import { monotonicMs, OffsetClock } from './lib/clock.ts'
 import type { Service } from './lib/service.ts'
 import type { Logger } from './observability/logger.ts'
+import { Metrics } from './observability/metrics.ts'
+import { Operations } from './operations/operations.ts'
+import { Operator } from './operations/operator.ts'
 import { Pulse } from './pulse/pulse.ts'
 import { Scheduler } from './scheduling/scheduler.ts'
 import { NotifySignals } from './signals/notify.ts'
@@ -27,6 +32,7 @@ import type { Signals } from './signals/port.ts'
 import { Database } from './store/database.ts'
 import { migrate } from './store/migrate.ts'
 import { Submissions } from './submissions/submissions.ts'
+import { BoundTokens } from './targets/bound-tokens.ts'
 import { Duties } from './upkeep/duties.ts'
 import { Partitioner } from './upkeep/partitioner.ts'
 import { Pruner } from './upkeep/pruner.ts'
@@ -39,23 +45,30 @@ export class Engine implements Service {
   readonly database: Database
   readonly clock: OffsetClock
   readonly signals: Signals
+  readonly metrics = new Metrics()
   readonly jobs: Jobs
   readonly submitter: Submitter
   readonly submissions: Submissions
   readonly executions: Executions
+  readonly explainer: Explainer
+  readonly operations: Operations
   readonly ends: Ends
   readonly desk: WorkerDesk
+  readonly maxPollMs: number
+  readonly completion: Completion
+  readonly tokens: BoundTokens
   readonly pulse: Pulse
   readonly tag: TagFlows
   readonly #config: EngineConfig
   readonly #logger: Logger
-  readonly #completion: Completion
+  readonly #failures: FailureWatch
   readonly #partitioner: Partitioner
   readonly #services: Service[]
   readonly #stopOrder: Service[]
 
-  constructor(config: EngineConfig, logger: Logger) {
+  constructor(config: EngineConfig, logger: Logger, options: { targets?: TargetRules } = {}) {
     this.#config = config
+    this.maxPollMs = config.maxPollMs
     this.#logger = logger
     this.nodeId = newId(Math.floor(monotonicMs()))
     const clock = new OffsetClock()
@@ -99,13 +112,15 @@ export class Engine implements Service {
       windowMs: config.windowMs,
       logger,
     })
-    const completion = new Completion({ database, signals, clock })
+    const onDead = (executionIds: string[]) => this.#failures.died(executionIds)
+    const completion = new Completion({ database, signals, clock, onDead })
     const dispatcher = new Dispatcher({
       database,
       clock,
       signals,
       pollMs: config.pollMs,
       logger,
+      mayLease: (workerId) => this.desk.mayLease(workerId),
       onLeased: (pool, lane, highest) => virtualTimes.leased(pool, lane, highest),
       onUndelivered: (leases) => this.desk.undelivered(leases),
     })
@@ -116,6 +131,7 @@ export class Engine implements Service {
       logger,
       everyMs: config.sweepEveryMs,
       lostMs: config.workerLostMs,
+      onDead,
       end: async ({ executionId, fence }, said) =>
         (await completion.end({ executionId, fence, actor: 'sweeper', from: 'NODE', said })) === 'ACCEPTED',
     })
@@ -138,17 +154,32 @@ export class Engine implements Service {
     this.tag = tag
     const pools = new KnownPools(database)
     const submitter = new Submitter({ database, tag, signals })
-    this.jobs = new Jobs({ database, signals, clock, tag, pools, targets: workersOnly })
-    this.submissions = new Submissions({ database, clock, jobs: this.jobs, pools, submitter })
-    this.executions = new Executions({ database, signals, clock, jobs: this.jobs })
+    this.jobs = new Jobs({ database, signals, clock, tag, pools, targets: options.targets ?? workersOnly })
+    this.submissions = new Submissions({ database, clock, jobs: this.jobs, submitter })
     this.ends = new Ends({ database, signals, logger })
+    this.executions = new Executions({ database, signals, clock, jobs: this.jobs, ends: this.ends })
+    this.explainer = new Explainer({ database, clock, executions: this.executions, suspectMs: config.workerSuspectMs })
+    const operator = new Operator({ database, signals, clock, logger, everyMs: config.pollMs })
+    this.operations = new Operations({ database, clock, wake: () => operator.wake() })
     this.submitter = submitter
-    this.desk = new WorkerDesk({ database, nodeId: this.nodeId, dispatcher, completion, signals, clock })
-    this.#completion = completion
+    this.desk = new WorkerDesk({
+      ...{ database, nodeId: this.nodeId, dispatcher, completion, signals, clock, logger },
+      times: {
+        heartbeatEveryMs: config.heartbeatEveryMs,
+        suspectAfterMs: config.workerSuspectMs,
+        lostAfterMs: config.workerLostMs,
+      },
+      maxWaiting: config.maxWaiting,
+    })
+    this.completion = completion
+    this.#failures = new FailureWatch({ database, jobs: this.jobs, logger })
+    this.tokens = new BoundTokens(database)
     this.#partitioner = partitioner
-    this.#services = [signals, pulse, leadership, virtualTimes, dispatcher, scheduler, duties, this.ends]
+    const later = [scheduler, duties, this.ends, operator]
+    this.#services = [signals, pulse, leadership, virtualTimes, dispatcher, this.desk, ...later]
     // The pulse ends before leadership is given up: a renewal after that would bring the node back to life.
-    this.#stopOrder = [this.ends, duties, scheduler, dispatcher, virtualTimes, pulse, leadership, signals]
+    const earlier = [operator, this.ends, this.desk, duties, scheduler]
+    this.#stopOrder = [...earlier, dispatcher, virtualTimes, pulse, leadership, signals]
   }
 
   async start(): Promise<void> {
@@ -162,14 +193,15 @@ export class Engine implements Service {
 
   async stop(): Promise<void> {
     await this.submitter.idle()
-    await this.#completion.idle()
+    await this.completion.idle()
     for (const service of this.#stopOrder) {
       // The database may be gone: then the others find out by themselves, and we go all the same.
       await service.stop().catch((error: unknown) => {
         this.#logger.warn({ err: error }, 'a part could not take its leave of the installation')
       })
     }
-    await this.#completion.idle()
+    await this.completion.idle()
+    await this.#failures.idle()
     await this.database.end()
   }
 

@@ -46,7 +46,9 @@ describe('a node', () => {
   afterAll(() => node.end('SIGKILL'))
 
   it('that froze and wakes finds its lease gone, its report refused, and lives on', async () => {
-    const handle = await witness.enqueue(spend, { ms: 1_000 }, { retryPolicy: { initialDelayMs: 600_000 } })
+    // Shorter than a silent worker is given: when it wakes, the handler is over and has something to report.
+    const ms = 0.7 * settings.workerLostMs
+    const handle = await witness.enqueue(spend, { ms }, { retryPolicy: { initialDelayMs: 600_000 } })
     await began(node, handle.executionId)
     node.child.kill('SIGSTOP')
     await until(async () => (await handle.execution())?.state === 'WORKER_LOST')

@@ -48,7 +48,7 @@ export class Swept {
   /** A worker heard of just now. */
   async worker(): Promise<string> {
     const workerId = newId(Date.now())
-    await registerWorker(this.store.database, { workerId, nodeId: newId(1), name: 'worker', pools: [] })
+    await registerWorker(this.store.database, { workerId, nodeId: newId(1), tenant: null, name: 'worker', pools: [] })
     return workerId
   }
 

@@ -45,7 +45,7 @@ describe('the tz watcher', () => {
     expect(audit).toHaveLength(3)
     expect(audit).toContainEqual({
       subject: wrong,
-      detail: { from: day + 2 * hourMs, to: day + 3 * hourMs, tzVersion: '2030z' },
+      detail: { version: 1, from: day + 2 * hourMs, to: day + 3 * hourMs, tzVersion: '2030z' },
     })
     expect(warnings).toEqual([{ from: '2020a', to: '2030z', moved: 3 }])
     expect((await readInstallation(store.database)).tzVersion).toBe('2030z')

@@ -15,6 +15,11 @@ export class BatchLimit {
     return Math.ceil(this.#current)
   }
 
+  /** What came was too much at once: no more than so many next time. */
+  lower(most: number): void {
+    this.#current = Math.max(1, Math.min(this.#current, most))
+  }
+
   /** Runs what writes a batch, and learns from how it went. */
   async watch<T>(write: () => Promise<T>, wasTooSlow: (error: unknown) => boolean): Promise<T> {
     try {

@@ -1,6 +1,7 @@
 /** Library mode: a whole node inside a Node program, used through typed calls. */
 import { CarillonError, defaults, type ExecutionPolicy, type JobInput, type ScheduleInput } from '@carillon/contract'
 import {
+  ExecutionHandle,
   type HandlerContext,
   type HandlerDefinition,
   type ImplementOptions,
@@ -11,17 +12,16 @@ import {
 } from '@carillon/sdk'
 import type { EngineSettings } from '../config/engine-config.ts'
 import type { EmbeddedPostgres } from '../embedded/index.ts'
+import { cursorOf } from '../executions/cursor.ts'
 import { type ExecutionView, viewOf } from '../executions/view.ts'
-import { type JobView, jobViewOf } from '../jobs/view.ts'
+import { type JobView, showJob } from '../jobs/view.ts'
 import type { Engine } from '../main.ts'
 import type { Logger } from '../observability/logger.ts'
-import { readEndings } from '../store/executions/read.ts'
 import { readJob } from '../store/jobs/read.ts'
 import type { SubmissionOptions } from '../submissions/submissions.ts'
+import { directTransport } from '../workers/direct-transport.ts'
 import { completeIn } from './complete-in.ts'
-import { directTransport } from './direct-transport.ts'
 import { enqueueIn } from './enqueue-in.ts'
-import { ExecutionHandle } from './handle.ts'
 import type { Transaction } from './transaction.ts'
 
 export type ScheduleOptions = ExecutionPolicy &
@@ -117,13 +117,14 @@ export class Carillon {
     definition: HandlerDefinition<Input, Payload, Returned, Result>,
     payload: NoInfer<Input>,
     options: EnqueueOptions = {},
-  ): Promise<ExecutionHandle<Result>> {
+  ): Promise<ExecutionHandle<Result, ExecutionView>> {
     const tenant = options.tenant ?? this.#tenant
     const text = await validatePayload(definition, payload)
     const target = targetOf(definition)
     const { tenant: _, tx, ...rest } = options
     const { submissions } = this.#engine
     if (tx === undefined) return this.#handle(await submissions.submit(target, tenant, text, rest), tenant)
+    if (rest.dedupe !== undefined) throw noDedupe()
     const runAt = await submissions.runAt(target, tenant, rest)
     return this.#handle(await enqueueIn(tx, { target, tenant, payload: text, runAt, options: rest }), tenant)
   }
@@ -132,8 +133,8 @@ export class Carillon {
   async enqueueMany<Input, Payload, Returned, Result>(
     definition: HandlerDefinition<Input, Payload, Returned, Result>,
     payloads: readonly NoInfer<Input>[],
-    options: Omit<EnqueueOptions, 'tx' | 'runAt' | 'delayMs'> = {},
-  ): Promise<ExecutionHandle<Result>[]> {
+    options: Omit<EnqueueOptions, 'tx' | 'runAt' | 'delayMs' | 'dedupe'> = {},
+  ): Promise<ExecutionHandle<Result, ExecutionView>[]> {
     const { tenant = this.#tenant, ...rest } = options
     const texts = await Promise.all(payloads.map((payload) => validatePayload(definition, payload)))
     const ids = await this.#engine.submissions.submitAll(targetOf(definition), tenant, texts, rest)
@@ -153,15 +154,16 @@ export class Carillon {
       cron === undefined
         ? { ...rest, type: 'INTERVAL', interval: every, target }
         : { ...rest, type: 'CRON', schedule: cron, target }
-    return jobViewOf((await this.#engine.jobs.put(tenant, input, text)).job)
+    const { job } = await this.#engine.jobs.put(tenant, input, text, { actor: 'library' })
+    return showJob(this.#engine.database, job)
   }
 
-  pause(jobId: string, options: { tenant?: string } = {}): Promise<void> {
-    return this.#engine.jobs.pause(options.tenant ?? this.#tenant, jobId)
+  async pause(jobId: string, options: { tenant?: string } = {}): Promise<void> {
+    await this.#engine.jobs.pause(options.tenant ?? this.#tenant, jobId, { actor: 'library' })
   }
 
-  resume(jobId: string, options: { tenant?: string } = {}): Promise<void> {
-    return this.#engine.jobs.resume(options.tenant ?? this.#tenant, jobId)
+  async resume(jobId: string, options: { tenant?: string } = {}): Promise<void> {
+    await this.#engine.jobs.resume(options.tenant ?? this.#tenant, jobId, { actor: 'library' })
   }
 
   /** The job fires no more and what is PENDING of it is cancelled. */
@@ -171,20 +173,26 @@ export class Carillon {
   }
 
   /** Runs a job now, apart from its schedule. */
-  async trigger(jobId: string, options: { tenant?: string } = {}): Promise<ExecutionHandle<unknown>> {
+  async trigger(jobId: string, options: { tenant?: string } = {}): Promise<ExecutionHandle<unknown, ExecutionView>> {
     const tenant = options.tenant ?? this.#tenant
-    const { executionId } = await this.#engine.jobs.trigger(tenant, jobId, { payload: null, traceparent: null })
-    return this.#handle(executionId, tenant)
+    const asked = { payload: null, traceparent: null, actor: 'library' }
+    const { execution } = await this.#engine.jobs.trigger(tenant, jobId, asked)
+    return this.#handle(execution.executionId, tenant)
   }
 
   async job(jobId: string, options: { tenant?: string } = {}): Promise<JobView | null> {
     const record = await readJob(this.#engine.database, options.tenant ?? this.#tenant, jobId)
-    return record && jobViewOf(record)
+    return record && showJob(this.#engine.database, record)
   }
 
   async execution(executionId: string, options: { tenant?: string } = {}): Promise<ExecutionView | null> {
     const record = await this.#engine.executions.find(options.tenant ?? this.#tenant, executionId)
     return record && viewOf(record)
+  }
+
+  /** The lines that its handler logged. */
+  logs(executionId: string, options: { tenant?: string } = {}): Promise<string[]> {
+    return this.#engine.executions.logs(options.tenant ?? this.#tenant, executionId)
   }
 
   /** A job's executions, newest first. */
@@ -195,8 +203,9 @@ export class Carillon {
 
   /** Dead letters, newest first. */
   async deadLetters(options: { tenant?: string; limit?: number; before?: string } = {}): Promise<ExecutionView[]> {
-    const { tenant = this.#tenant, limit = 100, before = 'ffffffff-ffff-ffff-ffff-ffffffffffff' } = options
-    return (await readEndings(this.#engine.database, { tenant, state: 'DEAD', limit, before })).map(viewOf)
+    const { tenant = this.#tenant, limit = 100, before } = options
+    const page = { limit, cursor: before && cursorOf(before) }
+    return (await this.#engine.executions.deadLetters(tenant, {}, page)).records.map(viewOf)
   }
 
   /**
@@ -222,12 +231,20 @@ export class Carillon {
     await this.#postgres?.stop()
   }
 
-  #handle<Result>(executionId: string, tenant: string): ExecutionHandle<Result> {
-    return new ExecutionHandle<Result>(executionId, {
+  #handle<Result>(executionId: string, tenant: string): ExecutionHandle<Result, ExecutionView> {
+    return new ExecutionHandle<Result, ExecutionView>(executionId, {
       read: () => this.execution(executionId, { tenant }),
       wait: (waitMs) => this.#engine.ends.wait(executionId, waitMs ?? waitForeverMs),
     })
   }
+}
+
+function noDedupe(): CarillonError {
+  return new CarillonError('VALIDATION', {
+    pointer: '/dedupe',
+    message: 'cannot be given beside tx',
+    hint: 'It would hold up others until that transaction ends; enqueue after the commit',
+  })
 }
 
 function targetOf(definition: { pool: string; name: string }): { pool: string; handler: string } {

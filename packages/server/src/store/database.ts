@@ -27,12 +27,17 @@ export interface DatabaseOptions {
   onError?: (error: Error) => void
 }
 
+/** Beyond its own time limit: a server that says nothing by then is frozen, or the way to it is gone without a word. */
+const silenceMs = 5_000
+
 export class Database {
   readonly #pool: pg.Pool
+  readonly #statementTimeoutMs: number
   readonly #virtualNow: (() => Date) | undefined
 
   constructor(options: DatabaseOptions) {
     this.#virtualNow = options.virtualNow
+    this.#statementTimeoutMs = options.statementTimeoutMs
     this.#pool = new Pool({
       connectionString: options.url,
       max: options.maxConnections,
@@ -53,19 +58,50 @@ export class Database {
     return this.#virtualNow?.() ?? null
   }
 
-  /** Runs one statement. `name` makes it a prepared statement, kept per connection. */
+  /**
+   * Runs one statement. `name` makes it a prepared statement, kept per connection. `withinMs`: more time than statements
+   * have otherwise, for large ones whose locks nobody waits for.
+   */
   async query<Row extends pg.QueryResultRow>(
     name: string | null,
     text: string,
     values: unknown[] = [],
+    options: { withinMs?: number } = {},
   ): Promise<Row[]> {
+    const query_timeout = (options.withinMs ?? this.#statementTimeoutMs) + silenceMs
+    const query = { text, values, query_timeout, ...(name !== null && { name }) }
     for (let tries = 1; ; tries++) {
       try {
-        const result = await this.#pool.query<Row>(name === null ? { text, values } : { name, text, values })
+        if (options.withinMs !== undefined) return await this.#queryWithin<Row>(options.withinMs, query)
+        const result = await this.#pool.query<Row>(query)
         return result.rows
       } catch (error) {
         if (tries >= 10 || !mayRetryAtOnce(error)) throw error
       }
+    }
+  }
+
+  /** In a transaction, so that the limit is gone with it, whoever is given the connection next. */
+  async #queryWithin<Row extends pg.QueryResultRow>(
+    withinMs: number,
+    query: pg.QueryConfig & { query_timeout: number },
+  ): Promise<Row[]> {
+    const { query_timeout } = query
+    const begin = { text: `begin; set local statement_timeout = ${withinMs}`, query_timeout }
+    const commit = { text: 'commit', query_timeout }
+    const client = await this.#pool.connect()
+    const ignore = () => {} // the statement under way says it
+    client.on('error', ignore)
+    try {
+      await client.query(begin)
+      const { rows } = await client.query<Row>(query)
+      await client.query(commit)
+      client.off('error', ignore)
+      client.release()
+      return rows
+    } catch (error) {
+      client.release(true)
+      throw error
     }
   }
 

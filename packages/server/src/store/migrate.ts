@@ -143,6 +143,11 @@ export function schemaSql(): string {
   return [booksSql, ...migrations, functions, digest].join('\n')
 }
 
+/** The version this program brings a database to. */
+export function newestMigration(): number {
+  return readMigrations().at(-1)!.version
+}
+
 function readMigrations(): Migration[] {
   return sqlFiles('migrations').map(({ file, sql }) => ({
     version: Number.parseInt(file.slice(0, 4), 10),

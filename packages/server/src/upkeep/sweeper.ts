@@ -17,6 +17,8 @@ export interface SweeperOptions {
   database: Database
   /** Ends an attempt in its worker's place. False: it had ended already. */
   end: (lease: { executionId: string; fence: number }, outcome: NodeOutcome) => Promise<boolean>
+  /** Told of what passed its deadline before it started. */
+  onDead?: (executionIds: string[]) => void
   signals: Signals
   logger: Logger
   everyMs: number
@@ -57,10 +59,12 @@ export class Sweeper {
   }
 
   async #expire(): Promise<void> {
-    const { database, signals } = this.#options
-    for (const { workerId, executionId, fence } of await expireDue(database, batchSize)) {
+    const { database, signals, onDead } = this.#options
+    const { flagged, dead } = await expireDue(database, batchSize)
+    for (const { workerId, executionId, fence } of flagged) {
       signals.publish({ kind: 'CANCEL', workerId, executionId, fence, reason: 'TIMED_OUT' })
     }
+    if (dead.length > 0) onDead?.(dead)
   }
 
   async #endLost(): Promise<void> {

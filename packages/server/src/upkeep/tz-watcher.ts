@@ -58,13 +58,9 @@ export class TzWatcher {
         const due = next === null ? null : next + jitterOffsetMs(definition.job_id, definition.jitter_sec)
         const state = next === null ? 'COMPLETED' : job.state
         const change = { definition: null, state, nominal: next, due, live: null, skipped: [] } as const
-        if (!(await changeJob(database, job, { ...change, skipped: [] }))) continue
+        const audit = { actor: 'tz watcher', action: 'job.moved', detail: { from: nominal, to: next, tzVersion } }
+        if (!(await changeJob(database, job, { ...change, skipped: [] }, audit))) continue
         moved.push(definition.job_id)
-        await database.query(
-          null,
-          `insert into carillon.audit (tenant, actor, action, subject, detail) values ($1, 'tz watcher', 'job.moved', $2, $3)`,
-          [definition.tenant, definition.job_id, JSON.stringify({ from: nominal, to: next, tzVersion })],
-        )
       }
       if (page.length < pageSize) return moved
       after = page.at(-1)!.definition.job_id

@@ -1,0 +1,11 @@
+/** Who asks while an answer is being made gets that one: what anybody may ask for costs one at a time. */
+export function together<Owner extends WeakKey, Answer>(
+  make: (owner: Owner) => Promise<Answer>,
+): (owner: Owner) => Promise<Answer> {
+  const underWay = new WeakMap<Owner, Promise<Answer>>()
+  return (owner) => {
+    const made = underWay.get(owner) ?? make(owner).finally(() => underWay.delete(owner))
+    underWay.set(owner, made)
+    return made
+  }
+}

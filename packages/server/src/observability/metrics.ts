@@ -1,0 +1,35 @@
+/** Figures of one node for Prometheus. What is asked of the database is asked when somebody scrapes, and is bounded. */
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+
+export class Metrics {
+  readonly #registry = new Registry()
+  readonly #requests = new Histogram({
+    name: 'carillon_http_request_seconds',
+    help: 'Time to answer a request, long polls included',
+    labelNames: ['operation', 'status'],
+    buckets: secondsBuckets,
+    registers: [this.#registry],
+  })
+  readonly #queue = new Gauge({
+    name: 'carillon_executions',
+    help: 'Executions ready, running and waiting for a retry, counted up to 100,000',
+    labelNames: ['where'],
+    registers: [this.#registry],
+  })
+
+  constructor() {
+    collectDefaultMetrics({ register: this.#registry })
+  }
+
+  requestAnswered(operation: string, status: number, seconds: number): void {
+    this.#requests.observe({ operation, status }, seconds)
+  }
+
+  /** In Prometheus' text form. */
+  async text(executions: Record<string, number>): Promise<string> {
+    for (const [where, count] of Object.entries(executions)) this.#queue.set({ where }, count)
+    return this.#registry.metrics()
+  }
+}

@@ -61,7 +61,7 @@ function install(): string {
 /** One run over every operation: examples, edges of the schemas, random input, and chains of operations. */
 function fuzz(program: string, seedOfRun: number): Promise<number> {
   const args = ['run', `${node.url}/openapi.json`, '--checks', checks, '--seed', String(seedOfRun), '--no-color']
-  const more = ['--max-examples', '100', '--generation-database', 'none', '--workers', '2', '--continue-on-failure']
+  const more = ['--max-examples', '100', '--generation-database', 'none', '--continue-on-failure']
   const child = spawn(program, [...args, ...more, '--suppress-health-check', 'all'], { cwd: dataDir, stdio: 'inherit' })
   return new Promise((resolve, reject) => {
     child.once('error', reject)

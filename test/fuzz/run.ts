@@ -31,7 +31,7 @@ try {
   console.log(`Fuzzing ${node.url} with seed ${seed}`)
   const program = install()
   for (let round = 0; !failed; round++) {
-    failed = (await fuzz(program, seed + round)) !== 0
+    failed = (await fuzz(program, seed + round)) !== 0 || !(await fuzzStream())
     const { requests, serverErrors, missing } = await counted()
     console.log(`${requests} requests, ${serverErrors} answered 5xx, seed ${seed} + ${round}`)
     failed ||= serverErrors > 0
@@ -61,12 +61,47 @@ function install(): string {
 /** One run over every operation: examples, edges of the schemas, random input, and chains of operations. */
 function fuzz(program: string, seedOfRun: number): Promise<number> {
   const args = ['run', `${node.url}/openapi.json`, '--checks', checks, '--seed', String(seedOfRun), '--no-color']
-  const more = ['--max-examples', '100', '--generation-database', 'none', '--continue-on-failure']
+  // It waits for the end of every answer, and a stream has none: see fuzzStream.
+  const without = ['--exclude-operation-id', 'streamEvents']
+  const more = [...without, '--max-examples', '100', '--generation-database', 'none', '--continue-on-failure']
   const child = spawn(program, [...args, ...more, '--suppress-health-check', 'all'], { cwd: dataDir, stdio: 'inherit' })
   return new Promise((resolve, reject) => {
     child.once('error', reject)
     child.once('exit', (code) => resolve(code ?? 1))
   })
+}
+
+/** The stream of events, asked to end. True: what it takes and what it does not was answered as it should be. */
+async function fuzzStream(): Promise<boolean> {
+  const types = ['job.*', 'execution.dead', '', '*', 'job.', 'JOB.*', '\u0000', 'x'.repeat(5_000)]
+  const queries = [
+    ...types.flatMap((type) => [`type=${encodeURIComponent(type)}`, `type=job.*&type=${encodeURIComponent(type)}`]),
+    ...[
+      '',
+      'jobId=',
+      'jobId=1',
+      'jobId=00000000-0000-0000-0000-000000000000',
+      'waitSec=-1',
+      'waitSec=x',
+      'waitSec=1e9',
+      'x=1',
+    ],
+  ]
+  const ids = [undefined, '0', '1', '999999999999999', '9999999999999999', '-1', '1.5', 'x', '']
+  let fine = true
+  for (const query of queries) {
+    for (const id of ids) {
+      const url = `${node.url}/v1/events?${query.includes('waitSec') ? query : `${query}&waitSec=0`}`
+      const answer = await fetch(url, { headers: id === undefined ? {} : { 'last-event-id': id } })
+      const text = await answer.text()
+      const type = answer.headers.get('content-type')
+      const expected = answer.status === 200 ? 'text/event-stream' : 'application/problem+json'
+      if ((answer.status === 200 || answer.status === 422) && type?.startsWith(expected)) continue
+      console.log(`${url} with ${id}: ${answer.status} ${type} ${text}`)
+      fine = false
+    }
+  }
+  return fine
 }
 
 async function counted(): Promise<{ requests: number; serverErrors: number; missing: string[] }> {

@@ -11,7 +11,7 @@ const foundation = ['lib', 'domain']
 const seams = ['leadership', 'hot-window', 'queue', 'signals']
 const middle = ['scheduling', 'admission', 'dispatch', 'completion', 'upkeep', 'jobs']
 /** What the ways in share: each puts together what the middle does. */
-const services = ['workers', 'submissions', 'executions', 'operations']
+const services = ['workers', 'submissions', 'executions', 'operations', 'events']
 const belowMiddle = [...foundation, 'store', ...seams, 'observability']
 
 /** What a folder (or file) of packages/server/src may import besides itself, and why no more. */
@@ -40,6 +40,7 @@ export const serverRules: Record<string, { may: string[]; why: string }> = {
   workers: { may: [...belowMiddle, 'dispatch', 'completion'], why: 'it gives workers what dispatch and completion do' },
   submissions: { may: [...belowMiddle, 'admission', 'jobs'], why: 'now is admission, later is a job: it chooses' },
   executions: { may: [...belowMiddle, 'jobs'], why: 'what is to come is still a job' },
+  events: { may: belowMiddle, why: 'it tells what the store says has happened, whoever did it' },
   operations: {
     may: [...belowMiddle, 'jobs', 'executions'],
     why: 'long work chooses executions as lists do, and asks jobs for their occurrences',

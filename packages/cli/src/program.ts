@@ -8,6 +8,7 @@ import { registerDefaults } from './commands/defaults.ts'
 import { registerDemo } from './commands/demo.ts'
 import { registerDev } from './commands/dev.ts'
 import { registerDoctor } from './commands/doctor.ts'
+import { registerEvents } from './commands/events.ts'
 import { registerExecutions } from './commands/executions.ts'
 import { registerImport } from './commands/import.ts'
 import { registerJobs } from './commands/jobs.ts'
@@ -25,6 +26,7 @@ import { Output } from './output.ts'
 const registrars = [
   ...[registerDemo, registerDev, registerServe, registerWorker, registerMigrate, registerTokens, registerDoctor],
   ...[registerJobs, registerExecutions, registerDeadLetters, registerPools, registerWorkers, registerOperations],
+  registerEvents,
   ...[registerApply, registerImport, registerNext, registerDefaults],
 ]
 

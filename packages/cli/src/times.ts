@@ -34,6 +34,11 @@ export function absolute(at: string | number): string {
   return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')}Z`
 }
 
+/** On this machine's clock, as whoever watches sees it. */
+export function clockTime(at: string): string {
+  return new Date(at).toTimeString().slice(0, 8)
+}
+
 /** Both: `2030-01-31 08:00:00Z (in 3 min)`. A dash for none. */
 export function when(at: string | null | undefined, now: number): string {
   return at == null ? '-' : `${absolute(at)} (${relative(Date.parse(at), now)})`

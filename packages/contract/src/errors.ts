@@ -43,6 +43,7 @@ export const errorTable = {
   INTERNAL: { status: 500, title: 'Something broke in the node' },
   UNAVAILABLE: { status: 503, title: 'The node cannot serve this now' },
   TOO_MANY_WAITING: { status: 503, title: 'Too many workers wait at this node' },
+  TOO_MANY_LISTENERS: { status: 503, title: 'Too many event streams are open at this node' },
   CONFIG_INVALID: { status: 500, title: 'The configuration is not valid' },
   SCHEMA_TOO_NEW: { status: 500, title: 'The database belongs to a newer version of Carillon' },
   EMBEDDED_UNAVAILABLE: { status: 500, title: 'The embedded PostgreSQL cannot be started' },

@@ -6,6 +6,7 @@ export * from './errors.ts'
 export * from './job.ts'
 export * from './ranges.ts'
 // Types only: whoever needs the schemas themselves, and TypeBox with them, imports `@carillon/contract/api`.
+export type { Event, EventDetail, EventReset } from './schemas/event.ts'
 export type { Execution, ExecutionFilter, Explanation } from './schemas/execution.ts'
 export type { Job, JobPatch, WireJobInput } from './schemas/job.ts'
 export type { BackfillInput, BulkInput, Operation } from './schemas/operation.ts'

@@ -62,6 +62,29 @@ export type OperationKind = (typeof operationKinds)[number]
 export const operationStates = ['RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED'] as const
 export type OperationState = (typeof operationStates)[number]
 
+/** What is told as it happens, over server-sent events. */
+export const eventTypes = [
+  'job.created',
+  'job.updated',
+  'job.paused',
+  'job.resumed',
+  'job.deleted',
+  'job.completed',
+  'execution.fired',
+  'execution.started',
+  'execution.succeeded',
+  'execution.failed',
+  'execution.retrying',
+  'execution.dead',
+  'execution.cancelled',
+  'execution.skipped',
+] as const
+export type EventType = (typeof eventTypes)[number]
+
+/** What a listener may ask for: a type, or all that begin alike. */
+export const eventFilters = [...eventTypes, 'job.*', 'execution.*'] as const
+export type EventTypeFilter = (typeof eventFilters)[number]
+
 export const workerStates = ['LIVE', 'SUSPECT'] as const
 export type WorkerState = (typeof workerStates)[number]
 

@@ -1,4 +1,5 @@
 export { Client, type ClientOptions, createClient } from './client/client.ts'
+export type { EventsOptions } from './client/events.ts'
 export { type EndedExecution, ExecutionFailed, ExecutionHandle } from './client/handle.ts'
 export type { CallAnswer, CallInput, OperationId } from './client/operations.ts'
 export type { EnqueueOptions, ScheduleOptions } from './client/submission.ts'

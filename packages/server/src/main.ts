@@ -10,6 +10,7 @@ import { Completion } from './completion/completion.ts'
 import type { EngineConfig } from './config/engine-config.ts'
 import { Dispatcher } from './dispatch/dispatcher.ts'
 import { newId } from './domain/identity.ts'
+import { Events } from './events/events.ts'
 import { Ends } from './executions/ends.ts'
 import { Executions } from './executions/executions.ts'
 import { Explainer } from './executions/explainer.ts'
@@ -34,6 +35,7 @@ import { migrate } from './store/migrate.ts'
 import { Submissions } from './submissions/submissions.ts'
 import { BoundTokens } from './targets/bound-tokens.ts'
 import { Duties } from './upkeep/duties.ts'
+import { EventPruner } from './upkeep/event-pruner.ts'
 import { Partitioner } from './upkeep/partitioner.ts'
 import { Pruner } from './upkeep/pruner.ts'
 import { Sweeper } from './upkeep/sweeper.ts'
@@ -53,6 +55,7 @@ export class Engine implements Service {
   readonly explainer: Explainer
   readonly operations: Operations
   readonly ends: Ends
+  readonly events: Events
   readonly desk: WorkerDesk
   readonly maxPollMs: number
   readonly completion: Completion
@@ -136,6 +139,7 @@ export class Engine implements Service {
         (await completion.end({ executionId, fence, actor: 'sweeper', from: 'NODE', said })) === 'ACCEPTED',
     })
     const pruner = new Pruner({ database })
+    const eventPruner = new EventPruner({ database })
     const tzWatcher = new TzWatcher({ database, clock, logger, tzVersion: process.versions.tz ?? 'unknown' })
     const duties = new Duties({
       leadership,
@@ -143,6 +147,7 @@ export class Engine implements Service {
       duties: [
         { name: 'sweeper', everyMs: config.sweepEveryMs, runOnce: () => sweeper.runOnce() },
         { name: 'partitioner', everyMs: 3_600_000, runOnce: () => partitioner.runOnce() },
+        { name: 'event pruner', everyMs: 60_000, runOnce: () => eventPruner.runOnce() },
         { name: 'pruner', everyMs: 3_600_000, runOnce: () => pruner.runOnce() },
         { name: 'tz watcher', everyMs: 3_600_000, runOnce: () => tzWatcher.runOnce() },
       ],
@@ -157,6 +162,7 @@ export class Engine implements Service {
     this.jobs = new Jobs({ database, signals, clock, tag, pools, targets: options.targets ?? workersOnly })
     this.submissions = new Submissions({ database, clock, jobs: this.jobs, submitter })
     this.ends = new Ends({ database, signals, logger })
+    this.events = new Events({ database, logger })
     this.executions = new Executions({ database, signals, clock, jobs: this.jobs, ends: this.ends })
     this.explainer = new Explainer({ database, clock, executions: this.executions, suspectMs: config.workerSuspectMs })
     const operator = new Operator({ database, signals, clock, logger, everyMs: config.pollMs })
@@ -175,10 +181,10 @@ export class Engine implements Service {
     this.#failures = new FailureWatch({ database, jobs: this.jobs, logger })
     this.tokens = new BoundTokens(database)
     this.#partitioner = partitioner
-    const later = [scheduler, duties, this.ends, operator]
+    const later = [scheduler, duties, this.ends, this.events, operator]
     this.#services = [signals, pulse, leadership, virtualTimes, dispatcher, this.desk, ...later]
     // The pulse ends before leadership is given up: a renewal after that would bring the node back to life.
-    const earlier = [operator, this.ends, this.desk, duties, scheduler]
+    const earlier = [operator, this.events, this.ends, this.desk, duties, scheduler]
     this.#stopOrder = [...earlier, dispatcher, virtualTimes, pulse, leadership, signals]
   }
 

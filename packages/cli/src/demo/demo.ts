@@ -11,7 +11,7 @@ import { workerLog } from '../handlers/worker-log.ts'
 import { connect, type NodeClient } from '../node-client.ts'
 import { onShutdown } from '../shutdown.ts'
 import { jobColumns } from '../views.ts'
-import { Feed } from './feed.ts'
+import { printEnds } from './feed.ts'
 import { handlers } from './handlers.ts'
 import { jobs, managedBy } from './jobs.ts'
 
@@ -39,7 +39,7 @@ export async function runDemo(context: Context, options: DemoOptions): Promise<v
     await worker.start()
     const created = await createJobs(client)
     introduce(context, node.url, created)
-    await new Feed(client, context).run(shutdown.signal)
+    await printEnds(client, context, shutdown.signal)
   } finally {
     await worker.stop({ drainSec })
     await client.close()
@@ -70,6 +70,7 @@ Open ${out.style('cyan', `${url}/docs`)}, or try in another terminal:
   ${carillon} jobs trigger report
   ${carillon} jobs pause heartbeat
   ${carillon} dead-letters list
+  ${carillon} events --type 'job.*'
   ${carillon} next '30 2 * * *' --tz America/New_York --after 2030-03-09
   curl -s '${url}/v1/executions?limit=1'
   curl -s ${url}/v1/jobs -H 'content-type: application/json' \\

@@ -1,10 +1,17 @@
+import { eventOperations } from './events.ts'
 import { executionOperations } from './executions.ts'
 import { jobOperations } from './jobs.ts'
 import { systemOperations } from './system.ts'
 import { workerOperations } from './workers.ts'
 
 /** Every operation, by its id. */
-export const api = { ...jobOperations, ...executionOperations, ...workerOperations, ...systemOperations }
+export const api = {
+  ...jobOperations,
+  ...executionOperations,
+  ...workerOperations,
+  ...eventOperations,
+  ...systemOperations,
+}
 export type OperationId = keyof typeof api
 
 export * from '../schemas/index.ts'

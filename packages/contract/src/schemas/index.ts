@@ -1,3 +1,4 @@
+export * from './event.ts'
 export * from './execution.ts'
 export * from './job.ts'
 export * from './operation.ts'

@@ -4,10 +4,19 @@
  * nothing.
  */
 import { randomUUID } from 'node:crypto'
-import { apiPaths, CarillonError, type ErrorCode, type Execution, type Job } from '@carillon/contract'
+import {
+  apiPaths,
+  CarillonError,
+  type ErrorCode,
+  type Event,
+  type EventReset,
+  type Execution,
+  type Job,
+} from '@carillon/contract'
 import type { HandlerDefinition } from '../handler.ts'
 import { validatePayload } from '../handler.ts'
 import { type NodeOptions, Nodes } from '../http/nodes.ts'
+import { type EventsOptions, tellEvents } from './events.ts'
 import { ExecutionHandle } from './handle.ts'
 import type { CallAnswer, CallInput, OperationId } from './operations.ts'
 import { type EnqueueOptions, jobInputOf, type ScheduleOptions } from './submission.ts'
@@ -156,6 +165,27 @@ export class Client {
   /** Brings a dead or cancelled execution back, with all its attempts. */
   async replay(executionId: string): Promise<void> {
     await this.call('retryExecution', { params: { executionId } })
+  }
+
+  /**
+   * What happens to jobs and executions, as it happens, until `signal` aborts or nobody asks for the next one. Reconnects
+   * by itself, at another node if need be, and goes on where it stopped: nothing is missing and nothing comes twice. Where
+   * that cannot be said, an event of type `reset` comes: read anew whatever you keep a copy of. Throws what the node
+   * refuses with, and UNAVAILABLE if none answers at the start.
+   *
+   * @example
+   * ```ts
+   * import { createClient } from '@carillon/sdk'
+   *
+   * const client = createClient({ urls: ['http://127.0.0.1:7171'] })
+   * for await (const event of client.events({ types: ['execution.dead', 'job.*'] })) {
+   *   if (event.type === 'reset') console.log('something may have been missed')
+   *   else console.log(event.type, event.jobId, event.detail.reason)
+   * }
+   * ```
+   */
+  events(options: EventsOptions = {}): AsyncGenerator<Event | EventReset, void> {
+    return tellEvents(this.#nodes, options)
   }
 
   /** Lets connections go. */

@@ -2,7 +2,8 @@
 import type { AnswerOf, ApiOperation, api, apiPaths, RequestOf } from '@carillon/contract'
 
 type Api = typeof api
-export type OperationId = keyof typeof apiPaths
+/** All but the stream of events, which has no one answer: see `Client.events`. */
+export type OperationId = Exclude<keyof typeof apiPaths, 'streamEvents'>
 
 type Part = 'params' | 'query' | 'headers' | 'body'
 type Given<O extends ApiOperation> = {

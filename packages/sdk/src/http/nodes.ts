@@ -122,7 +122,16 @@ export class Nodes {
   }
 
   /** Throws a CarillonError: what the node refused with, or UNAVAILABLE if none answered. */
-  async ask(request: NodeRequest): Promise<NodeAnswer> {
+  ask(request: NodeRequest): Promise<NodeAnswer> {
+    return this.#atANode(request, (node) => this.#askNode(node, request))
+  }
+
+  /** As `ask`, for an answer that is read while it comes; `signal` or no longer reading ends it. */
+  open(request: NodeRequest): Promise<AsyncIterable<Uint8Array>> {
+    return this.#atANode(request, (node) => this.#openAt(node, request))
+  }
+
+  async #atANode<T>(request: NodeRequest, ask: (node: Node) => Promise<T>): Promise<T> {
     const { signal = never, repeatable = isRepeatable(request) } = request
     const until = this.#clock.now() + (this.#options.patienceMs ?? 0)
     const backoff = new Backoff()
@@ -133,7 +142,7 @@ export class Nodes {
       this.#probe()
       const node = this.#choice.current()
       try {
-        return await this.#askNode(node, request)
+        return await ask(node)
       } catch (thrown) {
         if (!(thrown instanceof NoAnswer)) throw thrown
         this.#rest(node, thrown)
@@ -165,6 +174,31 @@ export class Nodes {
     this.#choice.answered(node)
     if (raw.status >= 300) throw problemError(node.url, raw)
     return { status: raw.status, headers: raw.headers, body: bodyOf(node, raw) }
+  }
+
+  async #openAt(node: Node, request: NodeRequest): Promise<AsyncIterable<Uint8Array>> {
+    const { path, signal, timeoutMs = this.#options.timeoutMs ?? 30_000 } = request
+    const ending = new AbortController()
+    const timer = setTimeout(() => ending.abort(silence), timeoutMs)
+    signal?.addEventListener('abort', () => ending.abort(), { once: true })
+    try {
+      const headers = await this.#headers(request)
+      const method = request.method as Dispatcher.HttpMethod
+      const answer = await node.pool.request({ method, path: node.prefix + path, headers, signal: ending.signal })
+      if (answer.statusCode === 200) {
+        this.#choice.answered(node)
+        return answer.body
+      }
+      const raw = { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() }
+      if (unable.has(raw.status)) throw new NoAnswer(problemError(node.url, raw))
+      throw problemError(node.url, raw)
+    } catch (thrown) {
+      signal?.throwIfAborted()
+      if (thrown instanceof NoAnswer || thrown instanceof CarillonError) throw thrown
+      throw noAnswer(node, thrown)
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   async #headers({ body, headers }: NodeRequest): Promise<Record<string, string>> {

@@ -2,6 +2,7 @@
  * From routes to a Fastify application: who asks is settled first, then the request is checked against the contract, then
  * the route answers. Every error leaves as a problem document. The only file that knows Fastify.
  */
+import { Readable } from 'node:stream'
 import { CarillonError } from '@carillon/contract'
 import type { ApiOperation } from '@carillon/contract/api'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
@@ -11,6 +12,7 @@ import { refuseConnection } from './broken-connection.ts'
 import { problemOf, problemType, requestError } from './problem.ts'
 import type { Caller, Reply, Route } from './route.ts'
 import type { Services } from './services.ts'
+import { watchStream } from './stream-watch.ts'
 import { Turnstile } from './turnstile.ts'
 import { type Check, checker } from './validation.ts'
 
@@ -109,20 +111,15 @@ function register(
     },
     handler: async (request, reply) => {
       check(request)
-      const asked = {
-        params: request.params as never,
-        query: request.query as never,
-        headers: request.headers as never,
-        body: request.body as never,
-        caller: request.caller!,
-        rawBody: request.rawBody,
-        get signal() {
-          return untilClosed(reply)
-        },
-      }
+      const asked = new Asked(request, reply)
       const answer = () => route.answer(asked, services)
       const taken = takesTurns(operation, request) ? turnstile.pass(asked.caller.tenant, answer) : answer()
-      return send(reply, await taken)
+      const answered = await taken
+      if (answered.stream) {
+        const mayGoOn = async () => operation.scope && authenticator.authenticate(request.headers, operation.scope)
+        watchStream(reply.raw, { mayGoOn, end: () => asked.end() })
+      }
+      return send(reply, answered)
     },
   })
 }
@@ -149,19 +146,49 @@ function checks({ params, query, headers, body, roughBody }: ApiOperation): (req
   }
 }
 
-/** Made when it is asked for: most routes answer without, and an abort is not cheap. */
-function untilClosed(reply: FastifyReply): AbortSignal {
-  const gone = new AbortController()
-  if (reply.raw.closed) gone.abort()
-  else reply.raw.once('close', () => gone.abort())
-  return gone.signal
+/** What a route is given. The signal is made when it is asked for: most routes answer without, and an abort is not cheap. */
+class Asked {
+  readonly params: never
+  readonly query: never
+  readonly headers: never
+  readonly body: never
+  readonly caller: Caller
+  readonly rawBody: string
+  readonly #reply: FastifyReply
+  #gone: AbortController | null = null
+
+  constructor(request: FastifyRequest, reply: FastifyReply) {
+    this.params = request.params as never
+    this.query = request.query as never
+    this.headers = request.headers as never
+    this.body = request.body as never
+    this.caller = request.caller!
+    this.rawBody = request.rawBody
+    this.#reply = reply
+  }
+
+  get signal(): AbortSignal {
+    if (this.#gone === null) {
+      const gone = new AbortController()
+      this.#gone = gone
+      const { raw } = this.#reply
+      if (raw.closed) gone.abort()
+      else raw.once('close', () => gone.abort())
+    }
+    return this.#gone.signal
+  }
+
+  end(): void {
+    this.#gone?.abort()
+  }
 }
 
 const noQuery = { type: 'object', additionalProperties: false } as never
 
-function send(reply: FastifyReply, { status, body, text, headers }: Reply): FastifyReply {
+function send(reply: FastifyReply, { status, body, text, stream, headers }: Reply): FastifyReply {
   reply.code(status)
   if (headers) reply.headers(headers)
+  if (stream) return reply.send(Readable.from(stream))
   if (text !== undefined) {
     if (!reply.hasHeader('content-type')) reply.header('content-type', 'application/json; charset=utf-8')
     return reply.send(text)

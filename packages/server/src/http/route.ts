@@ -18,7 +18,7 @@ export type RouteRequest<O extends ApiOperation> = RequestOf<O> & {
   caller: Caller
   /** The body as it came, for operations that take an Idempotency-Key. */
   rawBody: string
-  /** Aborted when the client is gone. */
+  /** Aborted when the client is gone, or may not have its stream any longer. */
   signal: AbortSignal
 }
 
@@ -28,6 +28,8 @@ export interface Reply {
   body?: unknown
   /** Sent as it is, instead of `body`. */
   text?: string
+  /** Sent piece by piece, each when the client has taken the one before; ends when `signal` aborts. Instead of `body`. */
+  stream?: AsyncIterable<string>
   headers?: Record<string, string>
 }
 

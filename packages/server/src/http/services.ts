@@ -1,5 +1,6 @@
 /** What routes may use. The composition root fills it; nothing here knows how a node is put together. */
 import type { Completion } from '../completion/completion.ts'
+import type { Events } from '../events/events.ts'
 import type { Ends } from '../executions/ends.ts'
 import type { Executions } from '../executions/executions.ts'
 import type { Explainer } from '../executions/explainer.ts'
@@ -24,6 +25,7 @@ export interface Services {
   explainer: Explainer
   operations: Operations
   ends: Ends
+  events: Events
   desk: WorkerDesk
   /** How long a long poll may wait. */
   maxPollMs: number

@@ -16,6 +16,7 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 for (const ajv of [exact, thorough, coercing]) {
   ;(formats as unknown as (ajv: Ajv) => void)(ajv)
   ajv.addFormat('uuid', uuid)
+  ajv.addFormat('event-id', /^[0-9]{1,15}$/)
   ajv.addFormat('well-formed', (text) => text.isWellFormed())
 }
 
@@ -97,11 +98,17 @@ function detailOf({ keyword, instancePath, params, message, parentSchema }: Erro
   }
 }
 
-const formatWords: Record<string, string> = { 'date-time': 'an instant', uuid: 'an id', 'well-formed': 'well-formed' }
+const formatWords: Record<string, string> = {
+  'date-time': 'an instant',
+  uuid: 'an id',
+  'event-id': 'the id of an event',
+  'well-formed': 'well-formed',
+}
 
 const formatHints: Record<string, string> = {
   'date-time': 'Use ISO 8601 with an offset, such as 2030-01-31T08:00:00Z',
   uuid: 'Use an id as the API gives it out',
+  'event-id': 'Send the last id that came, or leave it out to listen from now on',
   'well-formed': 'Send well-formed Unicode: no lone surrogates',
 }
 

@@ -81,6 +81,7 @@ async function startNode(
   const stop = async () => {
     engine.desk.closePolls()
     engine.ends.close()
+    engine.events.close()
     await http.stop()
     await worker?.stop()
     await engine.stop()

@@ -116,6 +116,7 @@ begin
       v_skipped := v_skipped + 1;   -- it fired meanwhile, or its history is going
       continue;
     end if;
+    perform carillon.tell_executions(array[v_item.id], 'fired', p_actor, v_now);
     if v_item.cover is not null then
       perform carillon.cut_skipped(v_old, v_item.id, v_item.cover);
     end if;
@@ -138,6 +139,8 @@ create or replace function carillon.cut_skipped(p_old carillon.executions, p_tak
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
 as $$
+declare
+  v_born uuid[];
 begin
   if p_old.execution_id <> p_taken then
     update carillon.executions e
@@ -154,6 +157,9 @@ begin
     from jsonb_to_record(coalesce(nullif(p_cover -> 'tail', 'null'), '{}')) t(id uuid, nominal bigint, due bigint, count int)
     where t.id is not null
     on conflict (execution_id) do nothing
-    returning execution_id, tenant)
-  insert into carillon.endings (execution_id, tenant, state) select b.execution_id, b.tenant, 'SKIPPED' from born b;
+    returning execution_id, tenant
+  ), in_endings as (
+    insert into carillon.endings (execution_id, tenant, state) select b.execution_id, b.tenant, 'SKIPPED' from born b)
+  select array_agg(b.execution_id) into v_born from born b;
+  perform carillon.tell_executions(v_born, null, null, clock_timestamp());
 end $$;

@@ -112,6 +112,7 @@ begin
   ), in_endings as (
     insert into carillon.endings (execution_id, tenant, state) select n.execution_id, n.tenant, n.state from ended n)
   select array_agg(distinct n.job_id) filter (where n.guarded) into v_guarded from ended n;
+  perform carillon.tell_executions(v_ids, null, p_actor, p_now);
   if v_guarded is not null then
     perform carillon.release_waiting(v_guarded, p_now);
   end if;

@@ -16,6 +16,7 @@ declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_new carillon.jobs;
   v_live uuid[];
+  v_skipped uuid[];
 begin
   perform from carillon.schedules s
   where s.job_id = p_id and s.version = p_version and s.due is not distinct from carillon.at(p_seen_due) for update;
@@ -64,8 +65,18 @@ begin
       join carillon.jobs j on j.job_id = p_id
       where i.id >= n.floor_id
       on conflict (execution_id) do nothing
-      returning execution_id, tenant)
-    insert into carillon.endings (execution_id, tenant, state) select b.execution_id, b.tenant, 'SKIPPED' from born b;
+      returning execution_id, tenant
+    ), in_endings as (
+      insert into carillon.endings (execution_id, tenant, state) select b.execution_id, b.tenant, 'SKIPPED' from born b)
+    select array_agg(b.execution_id order by b.execution_id) into v_skipped from born b;
+    perform carillon.tell_executions(v_skipped, null, p_audit ->> 'actor', v_now);
+  end if;
+  if p_job is not null or p_state = p_seen_state and p_due is distinct from p_seen_due then
+    perform carillon.tell_jobs(array[p_id], 'job.updated', p_audit ->> 'actor', v_now);
+  end if;
+  if p_state <> p_seen_state and (p_state <> 'ACTIVE' or p_seen_state = 'PAUSED') then
+    perform carillon.tell_jobs(array[p_id], 'job.' || case p_state when 'ACTIVE' then 'resumed' else lower(p_state) end,
+      p_audit ->> 'actor', v_now);
   end if;
   insert into carillon.audit (at, tenant, actor, action, subject, detail)
   select v_now, j.tenant, p_audit ->> 'actor', p_audit ->> 'action', p_id::text,

@@ -30,6 +30,7 @@ begin
     if cardinality(v_made) < jsonb_array_length(p_jobs) then
       raise exception using errcode = 'CA001';
     end if;
+    perform carillon.tell_jobs(v_made, 'job.created', p_actor, v_now);
     insert into carillon.audit (at, tenant, actor, action, subject, detail)
     select v_now, j.tenant, p_actor, 'job.created', j.job_id, jsonb_strip_nulls(jsonb_build_object(
       'name', j.name, 'key', j.key, 'type', j.type, 'replaces',

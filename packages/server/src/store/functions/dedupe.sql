@@ -64,6 +64,8 @@ declare
 begin
   perform from carillon.schedules s where s.job_id = p_id for update;
   if found then
+    perform carillon.tell_jobs(array(select j.job_id from carillon.jobs j where j.job_id = p_id and j.state <> 'DELETED'),
+      'job.deleted', p_actor, p_now);
     delete from carillon.jobs j where j.job_id = p_id and j.state <> 'DELETED';
     if found then
       delete from carillon.schedules s where s.job_id = p_id;

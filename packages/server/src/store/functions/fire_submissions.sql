@@ -39,7 +39,7 @@ begin
       d.name, d.payload, d.policy, d.labels, d.traceparent
     from due d
     on conflict (execution_id) do nothing
-    returning execution_id, pool, lane, tag, expires_at, deadline_at
+    returning execution_id, pool, lane, tag, expires_at, deadline_at, tenant, name, handler, due_at
   ), in_deadlines as (
     insert into carillon.deadlines (execution_id, kind, due)
     select b.execution_id, 'START', b.expires_at from born b where b.expires_at is not null
@@ -48,7 +48,13 @@ begin
   ), in_ready as (
     insert into carillon.ready (pool, lane, tag, execution_id)
     select b.pool, b.lane, b.tag, b.execution_id from born b
-    returning pool, lane, tag, execution_id)
+    returning pool, lane, tag, execution_id
+  ), in_events as (
+    insert into carillon.events (at, tenant, type, job_id, execution_id, detail)
+    select v_now, b.tenant, 'execution.fired', b.execution_id, b.execution_id, carillon.fired_detail(
+      b.name, b.handler, b.pool, 'SUBMIT', b.due_at, b.due_at, null, null)
+    from born b join carillon.event_listeners l on l.tenant = b.tenant and l.until > v_now
+    where exists (select from carillon.event_listeners h where h.until > v_now))
   select array_agg(execution_id), (select jsonb_agg(jsonb_build_array(r.pool, r.lane, r.tag, r.count)) from (
       select pool, lane, min(tag) tag, count(*) count from in_ready group by pool, lane) r)
   into moved, queued from in_ready;

@@ -49,6 +49,7 @@ begin
       insert into carillon.retries (execution_id, shard, due, tenant, pool, lane, state)
       values (v_row.execution_id, carillon.shard_of(v_row.job_id, v_row.shard_count), v_now, v_row.tenant, v_row.pool,
         v_row.lane, 'PENDING');
+      perform carillon.tell_executions(array[v_row.execution_id], 'retrying', p_actor, v_now);
     end if;
     return next;
   end loop;

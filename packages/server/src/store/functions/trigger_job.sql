@@ -35,6 +35,7 @@ begin
     case when not v_recurring then v_job.policy end, v_job.labels, p_traceparent,
     case v_verdict when 'SKIP' then 'SKIPPED' end, case v_verdict when 'SKIP' then 'OVERLAP' end,
     case v_verdict when 'SKIP' then v_now end);
+  perform carillon.tell_executions(array[p_id], 'fired', null, v_now);
   if v_verdict = 'SKIP' then
     insert into carillon.endings (execution_id, tenant, state) values (p_id, v_job.tenant, 'SKIPPED');
     return v_verdict;

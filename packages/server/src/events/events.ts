@@ -1,0 +1,125 @@
+/**
+ * Events for whoever listens at this node: what was committed, in order, nothing missing and nothing twice, also for a
+ * listener that comes back at another node. One tenant's listener never sees another tenant's events. How many may listen is
+ * bounded, and a slow one costs no more than a quick one.
+ */
+import { CarillonError } from '@carillon/contract'
+import { monotonicMs } from '../lib/clock.ts'
+import type { Service } from '../lib/service.ts'
+import type { Logger } from '../observability/logger.ts'
+import type { Database } from '../store/database.ts'
+import { readWriters } from '../store/events/listeners.ts'
+import type { EventRow } from '../store/events/read.ts'
+import { Coverage } from './coverage.ts'
+import { Feed } from './feed.ts'
+import { Listener, type Told } from './listener.ts'
+import { settled } from './settled.ts'
+
+export interface EventsOptions {
+  database: Database
+  logger: Logger
+  /** Streams that may be open at this node, and of one tenant. */
+  most?: number
+  mostOfTenant?: number
+}
+
+export interface Listening {
+  tenant: string
+  /** The last event that was seen; null: from now on. */
+  after: number | null
+  wants: (event: EventRow) => boolean
+  /** Null: until whoever listens has gone. */
+  waitMs: number | null
+  /** Aborted when whoever listens has gone: from then on it does not count. */
+  signal: AbortSignal
+}
+
+export class Events implements Service {
+  readonly #options: EventsOptions
+  readonly #coverage: Coverage
+  readonly #feed: Feed
+  /** One for each stream that is open. */
+  readonly #streams = new Set<AbortController>()
+  #closed = false
+
+  constructor(options: EventsOptions) {
+    const { database, logger } = options
+    this.#options = options
+    this.#coverage = new Coverage({ database, logger, onRenewed: () => this.#feed.wake() })
+    this.#feed = new Feed({ database, logger, tenants: () => this.#coverage.tenants })
+  }
+
+  async start(): Promise<void> {
+    await this.#coverage.start()
+    await this.#feed.start()
+  }
+
+  async stop(): Promise<void> {
+    this.close()
+    await this.#feed.stop()
+    await this.#coverage.stop()
+  }
+
+  /** Ends every stream: the node is going. Whoever listens goes on at another one. */
+  close(): void {
+    this.#closed = true
+    for (const stream of [...this.#streams]) stream.abort()
+  }
+
+  /** Streams that are open here. */
+  get open(): number {
+    return this.#streams.size
+  }
+
+  /** Looks now whether the tenants are still listened to. */
+  renew(): Promise<void> {
+    return this.#coverage.renew()
+  }
+
+  /** Resolves once every change of the tenant is told. Throws TOO_MANY_LISTENERS or RATE_LIMITED. */
+  async listen(listening: Listening): Promise<AsyncIterable<Told>> {
+    const { database } = this.#options
+    const { tenant, after, wants, waitMs } = listening
+    const signal = this.#admit(tenant, listening.signal)
+    const sinceEventId = await this.#coverage.cover(tenant)
+    const known = after !== null && after >= sinceEventId && after <= (await readWriters(database)).lastId
+    const listener = new Listener({
+      ...{ database, feed: this.#feed, coverage: this.#coverage, tenant, wants, signal },
+      // Whatever is committed after this has a larger id.
+      at: known ? after : await settled(database),
+      reset: after !== null && !known,
+      until: monotonicMs() + (waitMs ?? Number.POSITIVE_INFINITY),
+    })
+    return listener.told()
+  }
+
+  /** Takes a stream on, until whoever listens has gone or the node is going. */
+  #admit(tenant: string, gone: AbortSignal): AbortSignal {
+    const { most = 1_000, mostOfTenant = 100 } = this.#options
+    const coverage = this.#coverage
+    if (this.#closed || gone.aborted) {
+      throw new CarillonError('UNAVAILABLE', { message: 'the node is going', hint: 'Ask another' })
+    }
+    if (this.#streams.size >= most) {
+      throw new CarillonError('TOO_MANY_LISTENERS', {
+        message: `${most} event streams are open at this node`,
+        hint: 'Ask another node, or close some',
+      })
+    }
+    if (coverage.listenersOf(tenant) >= mostOfTenant) {
+      throw new CarillonError('RATE_LIMITED', {
+        message: `${mostOfTenant} event streams of this tenant are open at this node`,
+        hint: 'Close some; one stream tells everything',
+      })
+    }
+    const stream = new AbortController()
+    this.#streams.add(stream)
+    coverage.enter(tenant)
+    stream.signal.addEventListener('abort', () => {
+      this.#streams.delete(stream)
+      coverage.leave(tenant)
+    })
+    gone.addEventListener('abort', () => stream.abort())
+    return stream.signal
+  }
+}

@@ -1,0 +1,20 @@
+/** Events as the contract shows them. */
+import type { Event, EventDetail } from '@carillon/contract'
+import type { EventRow } from '../store/events/read.ts'
+
+/** In details they are milliseconds. */
+const times = ['nextFireAt', 'scheduledFor', 'dueAt', 'startedAt', 'retryAt'] as const
+
+export function eventView({ eventId, type, at, tenant, jobId, executionId, detail }: EventRow): Event {
+  const shown = { ...detail } as Record<string, unknown>
+  for (const name of times) if (name in shown) shown[name] = iso(shown[name] as number)
+  return {
+    ...{ eventId, type, at: iso(at), tenant, jobId },
+    ...(executionId !== null && { executionId }),
+    detail: shown as EventDetail,
+  }
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString()
+}

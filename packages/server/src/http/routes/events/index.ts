@@ -1,0 +1,3 @@
+import { streamEvents } from './stream.ts'
+
+export const eventsRoutes = { streamEvents }

@@ -1,0 +1,67 @@
+/** Events as a stream that browsers understand (`EventSource`), and every program that reads lines. */
+import type { EventReset, EventTypeFilter } from '@carillon/contract'
+import { api } from '@carillon/contract/api'
+import type { Told } from '../../../events/listener.ts'
+import { eventView } from '../../../events/view.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import type { EventRow } from '../../../store/events/read.ts'
+import { route } from '../../route.ts'
+
+const headers = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store',
+  // Proxies that gather answers would keep events back.
+  'x-accel-buffering': 'no',
+}
+
+/** How long a browser waits before it comes back. */
+const comeBackMs = 1_000
+
+export const streamEvents = route(api.streamEvents, async ({ query, headers: asked, caller, signal }, services) => {
+  const { events, clock } = services
+  const { tenant } = caller
+  const after = asked['last-event-id']
+  const told = await events.listen({
+    ...{ tenant, signal, wants: wanted(query.type, query.jobId?.toLowerCase()) },
+    after: after === undefined ? null : Number(after),
+    waitMs: query.waitSec === undefined ? null : query.waitSec * 1_000,
+  })
+  return { status: 200, headers, stream: written(told, { tenant, clock }) }
+})
+
+function wanted(types: readonly EventTypeFilter[] | undefined, jobId: string | undefined) {
+  const matches = (type: string) =>
+    types!.some((filter) => filter === type || (filter.endsWith('*') && type.startsWith(filter.slice(0, -1))))
+  return (event: EventRow): boolean =>
+    (jobId === undefined || event.jobId === jobId) && (types === undefined || matches(event.type))
+}
+
+async function* written(told: AsyncIterable<Told>, by: { tenant: string; clock: Clock }): AsyncGenerator<string> {
+  yield `retry: ${comeBackMs}\n\n`
+  for await (const said of told) {
+    // An id without data says how far it has come, and is no event.
+    if (said.kind === 'PLACE') yield `: still here\nid: ${said.at}\n\n`
+    else if (said.kind === 'RESET') yield resetText(said.at, by)
+    else {
+      const place = said.events.at(-1)!.eventId === said.at ? '' : `id: ${said.at}\n\n`
+      yield said.events.map(textOf).join('') + place
+    }
+  }
+}
+
+/** Of an event that many listen to, made once. */
+const texts = new WeakMap<EventRow, string>()
+
+function textOf(row: EventRow): string {
+  let text = texts.get(row)
+  if (text === undefined) {
+    text = `id: ${row.eventId}\nevent: ${row.type}\ndata: ${JSON.stringify(eventView(row))}\n\n`
+    texts.set(row, text)
+  }
+  return text
+}
+
+function resetText(eventId: number, { tenant, clock }: { tenant: string; clock: Clock }): string {
+  const reset: EventReset = { eventId, type: 'reset', at: new Date(clock.now()).toISOString(), tenant }
+  return `id: ${eventId}\nevent: reset\ndata: ${JSON.stringify(reset)}\n\n`
+}

@@ -4,9 +4,9 @@ import { newId, submissionId } from '../../packages/server/src/domain/identity.t
 import { monotonicMs } from '../../packages/server/src/lib/clock.ts'
 import { createLogger } from '../../packages/server/src/observability/logger.ts'
 import { LaneTurns, laneTurn } from '../../packages/server/src/queue/lane-turns.ts'
-import { leaseLanes } from '../../packages/server/src/queue/lease-lanes.test-support.ts'
+import { countLanes, leaseLanes } from '../../packages/server/src/queue/lease-lanes.test-support.ts'
 import { Database } from '../../packages/server/src/store/database.ts'
-import { lease } from '../../packages/server/src/store/executions/lease.ts'
+import { lease, leasedExecutions } from '../../packages/server/src/store/executions/lease.ts'
 import { submit } from '../../packages/server/src/store/executions/submit.ts'
 import { migrate } from '../../packages/server/src/store/migrate.ts'
 import { Partitioner } from '../../packages/server/src/upkeep/partitioner.ts'
@@ -50,8 +50,9 @@ async function fill(waiting: number[]): Promise<void> {
 async function leaseOnce(turns: LaneTurns, slots: number): Promise<number[]> {
   const reading = { from: [0, 0, 0, 0], since: turns.since, turn: laneTurn }
   const free = Array.from({ length: slots }, () => ({ workerId, prefetched: false }))
-  const lanes = (await lease(database, 'default', reading, free)).map(({ lane }) => lane)
-  turns.leased(lanes)
+  const leased = await lease(database, 'default', reading, free)
+  const lanes = leased.flatMap(({ lane, count }) => Array.from({ length: count }, () => lane))
+  turns.leased(countLanes(lanes))
   return lanes.sort()
 }
 
@@ -74,7 +75,7 @@ describe('LEASE', () => {
       await fill(arrivals)
       const slots = 1 + ((call * 11) % 23)
       const expected = leaseLanes(waiting, modelTurns.since, slots)
-      modelTurns.leased(expected)
+      modelTurns.leased(countLanes(expected))
       expect(await leaseOnce(turns, slots), `call ${call}`).toEqual(expected.sort())
     }
   })
@@ -96,7 +97,10 @@ describe('LEASE', () => {
     const tags: number[] = []
     for (let i = 0; i < 6; i++) {
       const free = Array.from({ length: 5 }, () => ({ workerId, prefetched: false }))
-      tags.push(...(await lease(database, 'default', reading, free)).map(({ tag }) => tag).sort((a, b) => a - b))
+      const leased = await lease(database, 'default', reading, free)
+      const ids = leased.flatMap(({ executions }) => leasedExecutions(executions)).map((each) => each.executionId)
+      const text = 'select tag from carillon.executions where execution_id = any ($1::uuid[]) order by tag'
+      tags.push(...(await database.query<{ tag: number }>(null, text, [ids])).map(({ tag }) => tag))
     }
     expect(tags).toEqual([...tags].sort((a, b) => a - b))
     expect(tags).toHaveLength(30)

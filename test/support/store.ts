@@ -3,13 +3,14 @@
  * runs at the same time. Jobs have an occurrence every second, of which the last hour is still to fire, so FIRE never
  * has to be waited for.
  */
+import type { LeasedExecution } from '@carillon/sdk'
 import { Completion } from '../../packages/server/src/completion/completion.ts'
 import { newId, occurrenceId, submissionId } from '../../packages/server/src/domain/identity.ts'
 import { monotonicMs } from '../../packages/server/src/lib/clock.ts'
 import { createLogger } from '../../packages/server/src/observability/logger.ts'
 import type { Signals } from '../../packages/server/src/signals/port.ts'
 import { Database } from '../../packages/server/src/store/database.ts'
-import { type Lease, lease } from '../../packages/server/src/store/executions/lease.ts'
+import { lease, leasedExecutions } from '../../packages/server/src/store/executions/lease.ts'
 import { type AttemptEnd, type Reported, report } from '../../packages/server/src/store/executions/report.ts'
 import { fireReturns, type ReturnSource, readDueReturns } from '../../packages/server/src/store/executions/returning.ts'
 import { submit } from '../../packages/server/src/store/executions/submit.ts'
@@ -117,10 +118,11 @@ export class TestStore {
     return items.map((item) => item.executionId)
   }
 
-  lease(slots: number, database = this.database): Promise<Lease[]> {
+  async lease(slots: number, database = this.database): Promise<LeasedExecution[]> {
     const reading = { from: [0, 0, 0, 0], since: [0, 0, 0, 0], turn: 20 }
     const free = Array.from({ length: slots }, () => ({ workerId: this.workerId, prefetched: false }))
-    return lease(database, 'default', reading, free)
+    const leased = await lease(database, 'default', reading, free)
+    return leased.flatMap(({ executions }) => leasedExecutions(executions))
   }
 
   report(ends: AttemptEnd[]): Promise<Reported> {

@@ -2,11 +2,12 @@
  * The operations that are measured, each for a number of rows, called as the engine calls them: positions from the
  * engine's own reckoning, only the shards of what is fired, reports in the order in which workers end.
  */
+import type { LeasedExecution } from '@carillon/sdk'
 import { occurrenceId, submissionId } from '../../../packages/server/src/domain/identity.ts'
 import { laneTurn } from '../../../packages/server/src/queue/lane-turns.ts'
 import { ReadyPosition } from '../../../packages/server/src/queue/ready-position.ts'
 import type { Database } from '../../../packages/server/src/store/database.ts'
-import { type Lease, lease } from '../../../packages/server/src/store/executions/lease.ts'
+import { lease, leasedExecutions } from '../../../packages/server/src/store/executions/lease.ts'
 import { type AttemptEnd, report } from '../../../packages/server/src/store/executions/report.ts'
 import {
   fireReturns,
@@ -27,7 +28,7 @@ const hourMs = 3_600_000
 export class Calls {
   #meter: Meter
   /** What was leased and not yet reported. */
-  readonly #held: Lease[] = []
+  readonly #held: LeasedExecution[] = []
   #reached = firstTag
   #tag = firstTag * 2
 
@@ -119,9 +120,10 @@ export class Calls {
     const reading = await this.#meter.read((database) =>
       lease(database, 'default', { from, since: [0, 0, 0, 0], turn: laneTurn }, slots),
     )
-    this.#held.push(...reading.result)
-    this.#reached = Math.max(...reading.result.map(({ tag }) => tag))
-    return expectRows(reading, reading.result.length, rows)
+    const leased = reading.result.flatMap(({ executions }) => leasedExecutions(executions))
+    this.#held.push(...leased)
+    this.#reached = Math.max(...reading.result.map(({ reached }) => reached))
+    return expectRows(reading, leased.length, rows)
   }
 
   async #report(rows: number): Promise<Reading> {

@@ -114,7 +114,7 @@ describe('FIRE', () => {
     // What waits behind the trigger is released though the schedule is gone.
     expect((await store.unfinished(jobId)).map(({ place }) => place).toSorted()).toEqual(['ready', 'waiting'])
     const leases = (await store.lease(1_000)).filter((lease) => lease.jobId === jobId)
-    expect(leases.map((lease) => lease.payload)).toEqual(['{"a":1}'])
+    expect(leases.map((lease) => lease.payload)).toEqual([{ a: 1 }])
     await store.settle(leases.map((lease) => endOf(lease)))
     expect((await store.unfinished(jobId)).map(({ place }) => place)).toEqual(['retries'])
   })

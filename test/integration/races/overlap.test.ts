@@ -3,9 +3,9 @@
  * assertOnePlace() also checks what the policies allow (brokenOverlap in test/support/store-invariants.ts).
  */
 import type { OverlapPolicy } from '@carillon/contract'
+import type { LeasedExecution } from '@carillon/sdk'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { cancel } from '../../../packages/server/src/store/executions/cancel.ts'
-import type { Lease } from '../../../packages/server/src/store/executions/lease.ts'
 import { replay } from '../../../packages/server/src/store/executions/replay.ts'
 import { releaseStranded } from '../../../packages/server/src/store/workers/sweep.ts'
 import { endOf, openStore, type TestStore } from '../../support/store.ts'
@@ -41,14 +41,14 @@ describe('jobs that limit overlap', { timeout: raceTimeoutMs }, () => {
     ).map((row) => row.execution_id)
 
   /** Ends that succeed, are retried or are final, in an order of their own. */
-  const ends = (leases: Lease[], n: number) =>
+  const ends = (leases: LeasedExecution[], n: number) =>
     shuffled(leases).map((held, i) => {
       if ((i + n) % 3 === 0) return endOf(held)
       return endOf(held, 'FAILED', (i + n) % 3 === 1 ? {} : { next: 'DEAD', reason: 'X' })
     })
 
   /** One round of everything at once; answers what is leased after it, and how the triggers were received. */
-  async function round(jobs: string[], held: Lease[], n: number, withCancel: boolean) {
+  async function round(jobs: string[], held: LeasedExecution[], n: number, withCancel: boolean) {
     const dead = [...(await ids('DEAD')), ...(await ids('CANCELLED'))]
     const [, , first, second, leased] = await Promise.all([
       store.fire(shuffled(jobs), 1 + (n % 2)),
@@ -71,7 +71,7 @@ describe('jobs that limit overlap', { timeout: raceTimeoutMs }, () => {
   const why = { reason: 'ASKED', actor: 'test' }
 
   /** Whatever is still unfinished can be brought to an end by leasing and reporting alone. */
-  async function drain(held: Lease[]): Promise<void> {
+  async function drain(held: LeasedExecution[]): Promise<void> {
     let leases = held
     for (let n = 0; n < 20 && (await open('all')).length > 0; n++) {
       await store.settle(leases.map((lease) => endOf(lease)))
@@ -84,7 +84,7 @@ describe('jobs that limit overlap', { timeout: raceTimeoutMs }, () => {
   it.each<OverlapPolicy>(['FORBID', 'QUEUE_ONE', 'REPLACE'])('%s holds through everything at once', async (overlap) => {
     const jobs = await Promise.all(Array.from({ length: jobCount }, () => store.job({ overlap })))
     const verdicts: string[] = []
-    let held: Lease[] = []
+    let held: LeasedExecution[] = []
     let rescued = 0
     let started = 0
     await rounds(

@@ -3,9 +3,9 @@
  * leasing and reporting alone bring all of them to an end. The seed fixes what is asked for, not how it interleaves.
  */
 import { defaults } from '@carillon/contract'
+import type { LeasedExecution } from '@carillon/sdk'
 import { expect, it } from 'vitest'
 import { cancel } from '../../../packages/server/src/store/executions/cancel.ts'
-import type { Lease } from '../../../packages/server/src/store/executions/lease.ts'
 import { replay } from '../../../packages/server/src/store/executions/replay.ts'
 import { changeJob } from '../../../packages/server/src/store/jobs/change.ts'
 import { expireDue, releaseStranded } from '../../../packages/server/src/store/workers/sweep.ts'
@@ -35,7 +35,7 @@ it(`random operations leave every execution in one place (seed ${seed})`, { time
   const jobs: string[] = []
   for (const overlap of policies) for (const more of limits) jobs.push(await store.job({ overlap, ...more }))
 
-  const held: Lease[] = []
+  const held: LeasedExecution[] = []
   const done: Record<string, number> = {}
   const before = await store.deadlocks()
   await Promise.all(
@@ -58,7 +58,7 @@ it(`random operations leave every execution in one place (seed ${seed})`, { time
   console.info(done)
 })
 
-function operationsOn(store: TestStore, jobs: string[], held: Lease[], random: () => number) {
+function operationsOn(store: TestStore, jobs: string[], held: LeasedExecution[], random: () => number) {
   const { database } = store
   const some = <T>(items: readonly T[], most: number) =>
     items

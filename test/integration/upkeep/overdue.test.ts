@@ -43,7 +43,7 @@ describe('the sweeper', () => {
     await swept.sweep()
     expect(await swept.execution(held.executionId)).toMatchObject({ state: 'TIMED_OUT', progress: '1' })
     const again = await swept.leasedAgain(worker)
-    expect(again.lastProgress).toBe('1')
+    expect(again.lastProgress).toBe(1)
     await done(again)
   })
 

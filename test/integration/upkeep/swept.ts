@@ -1,8 +1,9 @@
 /** The store with a worker and a sweeper, none of them in a hurry: a test says how much time has passed. */
+import type { LeasedExecution } from '@carillon/sdk'
 import type pg from 'pg'
 import { newId } from '../../../packages/server/src/domain/identity.ts'
 import { createLogger } from '../../../packages/server/src/observability/logger.ts'
-import { type Lease, lease } from '../../../packages/server/src/store/executions/lease.ts'
+import { lease, leasedExecutions } from '../../../packages/server/src/store/executions/lease.ts'
 import { type ExecutionRecord, readExecution } from '../../../packages/server/src/store/executions/read.ts'
 import type { StoredPolicy } from '../../../packages/server/src/store/rows.ts'
 import { registerWorker } from '../../../packages/server/src/store/workers/register.ts'
@@ -53,19 +54,20 @@ export class Swept {
   }
 
   /** Submits one execution and leases it; `ahead`: before there was a free slot for it. */
-  async leased(workerId: string, policy: StoredPolicy = atOnce, ahead = false): Promise<Lease> {
+  async leased(workerId: string, policy: StoredPolicy = atOnce, ahead = false): Promise<LeasedExecution> {
     await this.store.submit(1, policy)
     return (await this.lease(workerId, ahead))!
   }
 
-  async lease(workerId: string, ahead = false): Promise<Lease | undefined> {
+  async lease(workerId: string, ahead = false): Promise<LeasedExecution | undefined> {
     const reading = { from: [0, 0, 0, 0], since: [0, 0, 0, 0], turn: 20 }
-    return (await lease(this.store.database, 'default', reading, [{ workerId, prefetched: ahead }]))[0]
+    const [leased] = await lease(this.store.database, 'default', reading, [{ workerId, prefetched: ahead }])
+    return leased && leasedExecutions(leased.executions)[0]
   }
 
   /** Leases it once more when it has come back. */
-  async leasedAgain(workerId: string, ahead = false): Promise<Lease> {
-    let again: Lease | undefined
+  async leasedAgain(workerId: string, ahead = false): Promise<LeasedExecution> {
+    let again: LeasedExecution | undefined
     await until(async () => {
       await this.store.fireReturns()
       again = await this.lease(workerId, ahead)

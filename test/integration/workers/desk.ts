@@ -1,11 +1,11 @@
 /** A node without a worker of its own: tests speak to its desk as a worker would. */
-import type { ReportAnswer, WorkerReport } from '@carillon/sdk'
+import type { LeasedExecution, ReportAnswer, WorkerReport } from '@carillon/sdk'
 import pg from 'pg'
 import { engineConfig } from '../../../packages/server/src/config/engine-config.ts'
 import { newId, submissionId } from '../../../packages/server/src/domain/identity.ts'
 import { Engine } from '../../../packages/server/src/main.ts'
 import { createLogger } from '../../../packages/server/src/observability/logger.ts'
-import type { Lease } from '../../../packages/server/src/store/executions/lease.ts'
+import { leasedExecutions } from '../../../packages/server/src/store/executions/lease.ts'
 import { type ExecutionRecord, readExecution } from '../../../packages/server/src/store/executions/read.ts'
 import type { StoredPolicy } from '../../../packages/server/src/store/rows.ts'
 import { createDatabase } from '../../support/postgres.ts'
@@ -54,13 +54,13 @@ export class Desk {
     return executionId
   }
 
-  async lease(workerId: string, slots = 1, signal = new AbortController().signal): Promise<Lease[]> {
+  async lease(workerId: string, slots = 1, signal = new AbortController().signal): Promise<LeasedExecution[]> {
     const request = { workerId, pool: 'default', slots, prefetch: 0, waitMs: 10_000 }
-    return this.engine.desk.lease(request, signal)
+    return leasedExecutions(await this.engine.desk.lease(request, signal))
   }
 
   /** One execution, leased. */
-  async held(workerId: string, policy: StoredPolicy | null = null): Promise<Lease> {
+  async held(workerId: string, policy: StoredPolicy | null = null): Promise<LeasedExecution> {
     await this.submit(policy)
     return (await this.lease(workerId))[0]!
   }

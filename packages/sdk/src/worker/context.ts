@@ -60,33 +60,63 @@ export interface ContextHost {
   completeIn(tx: unknown, result: unknown): Promise<void>
 }
 
-/**
- * Own properties throughout, so that it can be taken apart and spread. Only the signal is made when it is asked for: an
- * accessor costs 1 µs, an AbortController more.
- */
 export function createContext(facts: ExecutionFacts, payload: unknown, host: ContextHost): HandlerContext {
-  return {
-    payload,
-    executionId: facts.executionId,
-    jobId: facts.jobId,
-    tenant: facts.tenant,
-    attempt: facts.attempt,
-    maxAttempts: facts.maxAttempts,
-    fence: facts.fence,
-    labels: facts.labels,
-    traceparent: facts.traceparent,
-    target: facts.target,
-    cancelGraceSec: facts.cancelGraceSec,
-    scheduledFor: new Date(facts.scheduledFor),
-    dueAt: new Date(facts.dueAt),
-    deadline: new Date(host.deadlineMs),
-    lastProgress: facts.lastProgress,
-    get signal() {
-      return host.signal
+  return new Context(facts, payload, host) as unknown as HandlerContext
+}
+
+/**
+ * Own properties throughout, so that it can be taken apart and spread. Only the signal is made when it is asked for, by an
+ * accessor that all contexts share. [m] 0.4 µs; as an object literal with an accessor of its own 1.7.
+ */
+class Context {
+  static readonly #signal: PropertyDescriptor & ThisType<Context> = {
+    enumerable: true,
+    get() {
+      return this.#host.signal
     },
-    heartbeat: (progress) => host.heartbeat(progress === undefined ? undefined : encodeJson(progress, 'progress')),
-    log: (line) => host.log(line),
-    now: () => new Date(host.serverNow()),
-    completeIn: (tx, result) => host.completeIn(tx, result),
+  }
+  readonly #host: ContextHost
+  readonly payload: unknown
+  readonly executionId: string
+  readonly jobId: string
+  readonly tenant: string
+  readonly attempt: number
+  readonly maxAttempts: number
+  readonly fence: number
+  readonly labels: Readonly<Record<string, string>>
+  readonly traceparent: string | null
+  readonly target: unknown
+  readonly cancelGraceSec: number
+  readonly scheduledFor: Date
+  readonly dueAt: Date
+  readonly deadline: Date
+  readonly lastProgress: unknown
+  readonly heartbeat: HandlerContext['heartbeat']
+  readonly log: HandlerContext['log']
+  readonly now: HandlerContext['now']
+  readonly completeIn: HandlerContext['completeIn']
+
+  constructor(facts: ExecutionFacts, payload: unknown, host: ContextHost) {
+    this.#host = host
+    this.payload = payload
+    this.executionId = facts.executionId
+    this.jobId = facts.jobId
+    this.tenant = facts.tenant
+    this.attempt = facts.attempt
+    this.maxAttempts = facts.maxAttempts
+    this.fence = facts.fence
+    this.labels = facts.labels
+    this.traceparent = facts.traceparent
+    this.target = facts.target
+    this.cancelGraceSec = facts.cancelGraceSec
+    this.scheduledFor = new Date(facts.scheduledFor)
+    this.dueAt = new Date(facts.dueAt)
+    this.deadline = new Date(host.deadlineMs)
+    this.lastProgress = facts.lastProgress
+    this.heartbeat = (progress) => host.heartbeat(progress === undefined ? undefined : encodeJson(progress, 'progress'))
+    this.log = (line) => host.log(line)
+    this.now = () => new Date(host.serverNow())
+    this.completeIn = (tx, result) => host.completeIn(tx, result)
+    Object.defineProperty(this, 'signal', Context.#signal)
   }
 }

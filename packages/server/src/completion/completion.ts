@@ -50,6 +50,12 @@ export class Completion {
     return isHandOver(told) ? this.#handOvers.add(told) : this.#batcher.add(told as Ending)
   }
 
+  /** The same for several, answered in their order. */
+  async endAll(told: readonly Told[]): Promise<AttemptVerdict[]> {
+    if (!told.some(isHandOver)) return this.#batcher.addAll(told as readonly Ending[])
+    return Promise.all(told.map((each) => this.end(each)))
+  }
+
   async idle(): Promise<void> {
     await Promise.all([this.#batcher.idle(), this.#handOvers.idle()])
   }
@@ -69,20 +75,18 @@ export class Completion {
     const questions = endings.filter(needsRules).map((ending) => ending.executionId)
     const rules = questions.length === 0 ? null : await readRules(database, questions)
     const now = clock.now()
-    // An id that is named twice (a repeated report) is BUSY the second time.
-    const verdicts = endings.map((): AttemptVerdict => 'BUSY')
-    const one = new Map(endings.map((ending, at): [string, number] => [ending.executionId, at]))
-    const ends = [...one.values()].map((at) => {
-      const ending = endings[at]!
-      return { at, end: decide(ending, rules?.get(ending.executionId) ?? null, now, chance()) }
-    })
+    const last = new Map<string, Ending>()
+    for (const ending of endings) last.set(ending.executionId, ending)
+    const isLast = (ending: Ending) => last.get(ending.executionId) === ending
+    const told = last.size === endings.length ? endings : endings.filter(isLast)
     const answer = await report(
       database,
-      ends.map(({ end }) => end),
+      told.map((ending) => decide(ending, rules?.get(ending.executionId) ?? null, now, chance())),
     )
-    answer.verdicts.forEach((verdict, n) => {
-      verdicts[ends[n]!.at] = verdict
-    })
+    // An id that is named twice (a repeated report) is BUSY but for the last time.
+    let next = 0
+    const verdicts =
+      told === endings ? answer.verdicts : endings.map((each) => (isLast(each) ? answer.verdicts[next++]! : 'BUSY'))
     if (answer.retryDue !== null) signals.publish({ kind: 'DUE', at: Math.max(answer.retryDue, clock.now()) })
     if (answer.ended.length > 0) signals.publish({ kind: 'ENDED', executionIds: answer.ended })
     const matter = endings.filter((ending) => mayMatter(ending, rules)).map((ending) => ending.executionId)

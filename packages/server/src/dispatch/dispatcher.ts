@@ -1,8 +1,7 @@
 /** The dispatchers of all pools that workers of this node serve. */
 import type { Service } from '../lib/service.ts'
 import type { Signals } from '../signals/port.ts'
-import type { Lease } from '../store/executions/lease.ts'
-import { type LeaseWish, PoolDispatcher, type PoolDispatcherOptions } from './pool-dispatcher.ts'
+import { type LeasedText, type LeaseWish, PoolDispatcher, type PoolDispatcherOptions } from './pool-dispatcher.ts'
 
 export class Dispatcher implements Service {
   readonly #options: Omit<PoolDispatcherOptions, 'pool'>
@@ -37,8 +36,8 @@ export class Dispatcher implements Service {
     this.#pools.get(pool)?.letOthersFirst()
   }
 
-  async lease(pool: string, wish: LeaseWish, signal: AbortSignal): Promise<Lease[]> {
-    if (this.#stopped) return []
+  async lease(pool: string, wish: LeaseWish, signal: AbortSignal): Promise<LeasedText> {
+    if (this.#stopped) return ''
     let dispatcher = this.#pools.get(pool)
     if (!dispatcher) {
       dispatcher = new PoolDispatcher({ ...this.#options, pool })

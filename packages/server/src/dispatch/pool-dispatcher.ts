@@ -15,7 +15,7 @@ import type { Logger } from '../observability/logger.ts'
 import { LaneTurns, laneTurn } from '../queue/lane-turns.ts'
 import { ReadyPosition } from '../queue/ready-position.ts'
 import type { Database } from '../store/database.ts'
-import { type Lease, lease, type Slot } from '../store/executions/lease.ts'
+import { type Leased, lease, type Slot } from '../store/executions/lease.ts'
 import { wasTooSlow } from '../store/trouble.ts'
 
 export interface LeaseWish {
@@ -27,9 +27,12 @@ export interface LeaseWish {
   enough?: AbortSignal
 }
 
+/** What a request is answered with: JSON texts of executions with commas between them. */
+export type LeasedText = string
+
 interface Waiting extends LeaseWish {
-  /** Gives the leases to the worker. False: it is gone. */
-  deliver: (leases: Lease[]) => boolean
+  /** Gives the executions to the worker. False: it is gone. */
+  deliver: (executions: LeasedText) => boolean
   /** There was a look on its behalf. */
   looked: boolean
   late: boolean
@@ -45,7 +48,7 @@ export interface PoolDispatcherOptions {
   mayLease: (workerId: string) => boolean
   onLeased: (pool: string, lane: number, tag: number) => void
   /** Leases whose worker went away in the meantime. */
-  onUndelivered: (leases: Lease[]) => void
+  onUndelivered: (executions: LeasedText) => void
 }
 
 /** One LEASE takes at most so many: it stays short, and the next one follows at once. */
@@ -84,7 +87,7 @@ export class PoolDispatcher implements Service {
   async stop(): Promise<void> {
     if (this.#courtesy) clearTimeout(this.#courtesy)
     await this.#loop.stop()
-    for (const wish of this.#waiting) wish.deliver([])
+    for (const wish of this.#waiting) wish.deliver('')
   }
 
   /** Work became ready; `tag` is the smallest of it. */
@@ -107,27 +110,27 @@ export class PoolDispatcher implements Service {
   }
 
   /** Resolves with at least one lease, or with none after `waitMs` or when the signal is aborted. */
-  lease(wish: LeaseWish, signal: AbortSignal): Promise<Lease[]> {
+  lease(wish: LeaseWish, signal: AbortSignal): Promise<LeasedText> {
     return new Promise((resolve) => {
-      const settle = (leases: Lease[]): boolean => {
+      const settle = (executions: LeasedText): boolean => {
         if (!this.#waiting.delete(waiting)) return false
         clearTimeout(timer)
         signal.removeEventListener('abort', onAbort)
         wish.enough?.removeEventListener('abort', onLate)
-        resolve(leases)
+        resolve(executions)
         return true
       }
       const waiting: Waiting = { ...wish, deliver: settle, looked: wish.slots + wish.prefetch === 0, late: false }
-      const onAbort = () => settle([])
+      const onAbort = () => settle('')
       const onLate = () => {
         waiting.late = true
-        if (waiting.looked && !this.#looking) settle([])
+        if (waiting.looked && !this.#looking) settle('')
       }
       const timer = setTimeout(onLate, wish.waitMs)
       signal.addEventListener('abort', onAbort)
       wish.enough?.addEventListener('abort', onLate)
       this.#waiting.add(waiting)
-      if (signal.aborted) settle([])
+      if (signal.aborted) settle('')
       else if (wish.enough?.aborted) onLate()
       this.#wake()
     })
@@ -147,16 +150,17 @@ export class PoolDispatcher implements Service {
       const now = this.#options.clock.now()
       const reading = { from: this.#positions.map((p) => p.from(now)), since: this.#turns.since, turn: laneTurn }
       const { database, pool } = this.#options
-      const leases = await this.#limit.watch(() => lease(database, pool, reading, slots), wasTooSlow)
-      this.#weigh(leases)
-      this.#note(leases)
-      this.#hand(leases, wishes)
-      return leases.length === slots.length
+      const leased = await this.#limit.watch(() => lease(database, pool, reading, slots), wasTooSlow)
+      const count = leased.reduce((sum, each) => sum + each.count, 0)
+      this.#weigh(leased, count)
+      this.#note(leased)
+      this.#hand(leased, wishes)
+      return count === slots.length
     } finally {
       this.#looking = false
       for (const wish of present) {
         wish.looked = true
-        if (wish.late) wish.deliver([])
+        if (wish.late) wish.deliver('')
       }
     }
   }
@@ -187,32 +191,34 @@ export class PoolDispatcher implements Service {
     return { slots, wishes }
   }
 
-  #weigh(leases: Lease[]): void {
-    let length = 0
-    for (const { payload, lastProgress } of leases) length += payload.length + (lastProgress?.length ?? 0)
-    if (length > maxLength) this.#limit.lower((leases.length * maxLength) / length)
+  #weigh(leased: Leased[], count: number): void {
+    const length = leased.reduce((sum, { executions }) => sum + executions.length, 0)
+    if (length > maxLength) this.#limit.lower((count * maxLength) / length)
   }
 
-  #note(leases: Lease[]): void {
+  #note(leased: Leased[]): void {
     const now = this.#options.clock.now()
+    const counts = priorities.map(() => 0)
     const reached = new Map<number, number>()
-    for (const { lane, tag } of leases) reached.set(lane, Math.max(reached.get(lane) ?? 0, tag))
+    for (const { lane, count, reached: tag } of leased) {
+      counts[lane]! += count
+      reached.set(lane, tag)
+    }
+    this.#turns.leased(counts)
     for (const [lane, tag] of reached) {
       this.#positions[lane]!.reached(tag, now)
       this.#options.onLeased(this.#options.pool, lane, tag)
     }
-    this.#turns.leased(leases.map((l) => l.lane))
   }
 
-  #hand(leases: Lease[], wishes: Map<string, Waiting>): void {
-    const byWorker = new Map<string, Lease[]>()
-    for (const row of leases) {
-      const rows = byWorker.get(row.workerId)
-      if (rows) rows.push(row)
-      else byWorker.set(row.workerId, [row])
+  #hand(leased: Leased[], wishes: Map<string, Waiting>): void {
+    const byWorker = new Map<string, LeasedText>()
+    for (const { workerId, executions } of leased) {
+      const before = byWorker.get(workerId)
+      byWorker.set(workerId, before === undefined ? executions : `${before},${executions}`)
     }
-    for (const [workerId, rows] of byWorker) {
-      if (!wishes.get(workerId)!.deliver(rows)) this.#options.onUndelivered(rows)
+    for (const [workerId, executions] of byWorker) {
+      if (!wishes.get(workerId)!.deliver(executions)) this.#options.onUndelivered(executions)
     }
   }
 }

@@ -57,7 +57,7 @@ export class Executions {
   constructor(options: ExecutionsOptions) {
     this.#options = options
     const flush = (keys: ExecutionKey[]) => readEach(options.database, keys)
-    this.#reads = new Batcher({ maxItems: () => mostReads, concurrency: 3, flush })
+    this.#reads = new Batcher({ maxItems: () => mostReads, concurrency: 3, besideItems: 25, flush })
   }
 
   async find(tenant: string, executionId: string): Promise<ExecutionRecord | null> {

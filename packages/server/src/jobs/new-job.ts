@@ -15,9 +15,10 @@ export interface NewJobOptions {
 
 export function newJob(input: JobInput, options: NewJobOptions): NewJob {
   const createdAt = Math.floor(options.now)
-  const definition = defineJob(input, { ...options, jobId: newId(createdAt) })
+  const definition = defineJob(input, { ...options, jobId: '' })
   const nominal = firstOccurrence(definition, options.now)
-  if (input.type === 'ONE_SHOT' || input.type === 'DELAYED') definition.job_id = newId(nominal)
+  // One that fires once carries the time of its run in its id: its execution is it.
+  definition.job_id = newId(input.type === 'ONE_SHOT' || input.type === 'DELAYED' ? nominal : createdAt)
   const due = nominal + jitterOffsetMs(definition.job_id, definition.jitter_sec)
   return { definition, nominal, due, createdAt }
 }

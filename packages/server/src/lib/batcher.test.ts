@@ -51,6 +51,54 @@ describe('a batcher', () => {
     expect(writer.batches).toEqual([[1], [2, 3]])
   })
 
+  it('answers what was added together in its order, though it went out apart', async () => {
+    const writer = new Writer()
+    const batcher = new Batcher({ maxItems: () => 2, flush: writer.flush })
+    const all = batcher.addAll([1, 2, 3])
+    await turn()
+    await writer.answer()
+    await writer.answer()
+    expect(writer.batches).toEqual([[1, 2], [3]])
+    expect(await all).toEqual(['answer 1', 'answer 2', 'answer 3'])
+    expect(await batcher.addAll([])).toEqual([])
+  })
+
+  it('fails what was added together if a part of it fails', async () => {
+    const writer = new Writer()
+    const all = new Batcher({ maxItems: () => 2, flush: writer.flush }).addAll([1, 2, 3])
+    const failed = expect(all).rejects.toThrow('down')
+    await turn()
+    await writer.answer()
+    await writer.answer(new Error('down'))
+    await failed
+  })
+
+  it('sends a batch beside another one only if it is worth it', async () => {
+    const writer = new Writer()
+    const batcher = new Batcher({ maxItems: () => 10, concurrency: 2, besideItems: 3, flush: writer.flush })
+    add(batcher, 1)
+    await turn()
+    add(batcher, 2, 3)
+    await turn()
+    expect(writer.batches).toEqual([[1]])
+    add(batcher, 4)
+    await turn()
+    expect(writer.batches).toEqual([[1], [2, 3, 4]])
+    add(batcher, 5)
+    await writer.answer()
+    await writer.answer()
+    expect(writer.batches).toEqual([[1], [2, 3, 4], [5]])
+  })
+
+  it('gathers for a time what is in no hurry', async () => {
+    const writer = new Writer()
+    const batcher = new Batcher({ maxItems: () => 10, gatherMs: 20, flush: writer.flush })
+    add(batcher, 1)
+    await turn()
+    add(batcher, 2)
+    await expect.poll(() => writer.batches).toEqual([[1, 2]])
+  })
+
   it('cuts at maxItems', async () => {
     const writer = new Writer()
     add(new Batcher({ maxItems: () => 2, flush: writer.flush }), 1, 2, 3, 4, 5)

@@ -7,14 +7,26 @@ export interface BatcherOptions<Item, Answer> {
   maxItems: () => number
   /** Batches that may be under way at once. */
   concurrency?: number
+  /** A batch goes out beside another one under way only with so many: sent together they cost less. */
+  besideItems?: number
+  /** For what is in no hurry: how long to wait for more. */
+  gatherMs?: number
   /** Answers in the order of the items. Throwing rejects every item of the batch. */
   flush: (items: Item[]) => Promise<Answer[]>
 }
 
+/** What one caller added, and what it waits for. */
+interface Group<Answer> {
+  answers: Answer[]
+  left: number
+  resolve: (answers: Answer[]) => void
+  reject: (error: unknown) => void
+}
+
 interface Entry<Item, Answer> {
   item: Item
-  resolve: (answer: Answer) => void
-  reject: (error: unknown) => void
+  group: Group<Answer>
+  at: number
 }
 
 export class Batcher<Item, Answer> {
@@ -27,9 +39,16 @@ export class Batcher<Item, Answer> {
     this.#options = options
   }
 
-  add(item: Item): Promise<Answer> {
+  async add(item: Item): Promise<Answer> {
+    return (await this.addAll([item]))[0]!
+  }
+
+  /** Several at once, which may go out apart. Answers in their order; rejects if one of them fails. */
+  addAll(items: readonly Item[]): Promise<Answer[]> {
+    if (items.length === 0) return Promise.resolve([])
     return new Promise((resolve, reject) => {
-      this.#entries.push({ item, resolve, reject })
+      const group = { answers: [], left: items.length, resolve, reject }
+      for (const [at, item] of items.entries()) this.#entries.push({ item, group, at })
       this.#schedule()
     })
   }
@@ -46,18 +65,26 @@ export class Batcher<Item, Answer> {
     return this.#options.concurrency ?? 1
   }
 
+  #maySend(): boolean {
+    if (this.#underWay.size === 0) return true
+    return this.#underWay.size < this.#concurrency && this.#entries.length >= (this.#options.besideItems ?? 1)
+  }
+
   #schedule(): void {
-    if (this.#scheduled || this.#underWay.size >= this.#concurrency) return
+    if (this.#scheduled || !this.#maySend()) return
     this.#scheduled = true
-    // After the current turn of the event loop: what it brings goes out together.
-    setImmediate(() => {
+    const send = () => {
       this.#scheduled = false
       this.#send()
-    })
+    }
+    const { gatherMs } = this.#options
+    // After the current turn of the event loop: what it brings goes out together.
+    if (gatherMs === undefined) setImmediate(send)
+    else setTimeout(send, gatherMs)
   }
 
   #send(): void {
-    if (this.#entries.length === 0 || this.#underWay.size >= this.#concurrency) return
+    if (this.#entries.length === 0 || !this.#maySend()) return
     const batch = this.#entries.splice(0, this.#options.maxItems())
     const sent = this.#flush(batch).finally(() => {
       this.#underWay.delete(sent)
@@ -70,11 +97,12 @@ export class Batcher<Item, Answer> {
   async #flush(batch: Entry<Item, Answer>[]): Promise<void> {
     try {
       const answers = await this.#options.flush(batch.map((entry) => entry.item))
-      batch.forEach((entry, i) => {
-        entry.resolve(answers[i]!)
-      })
+      for (const [i, { group, at }] of batch.entries()) {
+        group.answers[at] = answers[i]!
+        if (--group.left === 0) group.resolve(group.answers)
+      }
     } catch (error) {
-      for (const entry of batch) entry.reject(error)
+      for (const { group } of batch) group.reject(error)
     }
   }
 }

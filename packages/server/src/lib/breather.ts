@@ -4,12 +4,12 @@ import { monotonicMs } from './clock.ts'
 
 const inOneGoMs = 10
 
-/** A function to be awaited between two steps. */
-export function breather(): () => Promise<void> {
+/** A function to be asked between two steps, and awaited if it gives something to wait for. */
+export function breather(): () => Promise<void> | null {
   let since = monotonicMs()
-  return async () => {
-    if (monotonicMs() - since < inOneGoMs) return
+  const pause = async () => {
     await nextTurn()
     since = monotonicMs()
   }
+  return () => (monotonicMs() - since < inOneGoMs ? null : pause())
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { LaneTurns, laneTurn } from './lane-turns.ts'
-import { laneCount, leaseLanes } from './lease-lanes.test-support.ts'
+import { countLanes, laneCount, leaseLanes } from './lease-lanes.test-support.ts'
 
 describe('leases one at a time', () => {
   it('of any 20 one goes to a lower lane that has work', () => {
@@ -22,7 +22,7 @@ describe('leases one at a time', () => {
   it('a lane is not passed over for the sake of one that is empty', () => {
     // HIGH alone for a while, so that LOW would be next; then CRITICAL comes and stays.
     const turns = new LaneTurns()
-    for (let i = 0; i < 40; i++) turns.leased(leaseLanes([0, 1, 0, 0], turns.since, 1))
+    for (let i = 0; i < 40; i++) turns.leased(countLanes(leaseLanes([0, 1, 0, 0], turns.since, 1)))
     const leased = leaseOneByOne([1_000, 1_000, 0, 0], 100, turns)
     expect(longestRun(leased, 0)).toBeLessThan(laneTurn)
   })
@@ -57,7 +57,7 @@ describe('leases in batches', () => {
           const before = sum(waiting)
           const leased = leaseLanes(waiting, turns.since, slots)
           expect(leased.length).toBe(Math.min(slots, before))
-          turns.leased(leased)
+          turns.leased(countLanes(leased))
         }
       }),
     )
@@ -74,7 +74,7 @@ describe('leases in batches', () => {
             waiting[lane]! += count
           })
           const leased = leaseLanes(waiting, turns.since, slots)
-          turns.leased(leased)
+          turns.leased(countLanes(leased))
           for (const lane of [0, 1, 2]) {
             const lowerWaits = sum(waiting.slice(lane + 1)) > 0
             const run = runAfter(runs[lane]!, leased, lane)
@@ -101,7 +101,7 @@ function runAfter(before: number, leased: readonly number[], lane: number): numb
 function leaseOneByOne(waiting: number[], count: number, turns = new LaneTurns()): number[] {
   return Array.from({ length: count }, () => {
     const leased = leaseLanes(waiting, turns.since, 1)
-    turns.leased(leased)
+    turns.leased(countLanes(leased))
     return leased
   }).flat()
 }

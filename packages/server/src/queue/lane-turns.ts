@@ -12,14 +12,15 @@ export class LaneTurns {
   readonly since = priorities.map(() => 0)
 
   /**
-   * The lanes that one call leased from. Leases of one call have no order among themselves: each of a lower lane answers
+   * What one call leased, by lane. Leases of one call have no order among themselves: each of a lower lane answers
    * for the `laneTurn - 1` before it, whether they came with this call or earlier.
    */
-  leased(lanes: readonly number[]): void {
-    this.since.forEach((before, lane) => {
-      const own = lanes.filter((l) => l === lane).length
-      const lower = lanes.filter((l) => l > lane).length
-      this.since[lane] = Math.max(0, Math.min(before + own - lower * (laneTurn - 1), laneTurn - 1))
-    })
+  leased(counts: readonly number[]): void {
+    let lower = 0
+    for (let lane = this.since.length - 1; lane >= 0; lane--) {
+      const since = this.since[lane]! + counts[lane]! - lower * (laneTurn - 1)
+      this.since[lane] = Math.max(0, Math.min(since, laneTurn - 1))
+      lower += counts[lane]!
+    }
   }
 }

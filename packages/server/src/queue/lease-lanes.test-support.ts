@@ -26,3 +26,8 @@ export function leaseLanes(waiting: number[], since: readonly number[], slots: n
   }
   return leased
 }
+
+/** How many of each lane. */
+export function countLanes(lanes: readonly number[]): number[] {
+  return Array.from({ length: laneCount }, (_, lane) => lanes.filter((each) => each === lane).length)
+}

@@ -64,7 +64,8 @@ async function makeAll(
   const check = placeCheck(options, owner)
   const breathe = breather()
   for (const each of wanted) {
-    await breathe()
+    const pause = breathe()
+    if (pause) await pause
     made.push('error' in each ? each : await make(options, owner, each, check).catch(errorOf))
   }
   return made

@@ -8,6 +8,9 @@ import { Batcher } from '../lib/batcher.ts'
 import type { Database } from '../store/database.ts'
 import { type HeldRow, readHeld } from '../store/workers/held.ts'
 
+/** Nobody waits for the answer to a heartbeat, and one look for many workers costs no more than for one. */
+const gatherMs = 25
+
 export interface HeldComparisonOptions {
   database: Database
   completion: Completion
@@ -24,7 +27,7 @@ export class HeldComparison {
 
   constructor(options: HeldComparisonOptions) {
     this.#options = options
-    this.#heartbeats = new Batcher({ maxItems: () => 1_000, flush: (workerIds) => this.#lookUp(workerIds) })
+    this.#heartbeats = new Batcher({ maxItems: () => 1_000, gatherMs, flush: (workerIds) => this.#lookUp(workerIds) })
   }
 
   async compare(

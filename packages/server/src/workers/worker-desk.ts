@@ -8,24 +8,30 @@ import type {
   HeldExecution,
   LeaseRequest,
   ReportAnswer,
+  ReportedOutcome,
   ReportVerdict,
   WorkerAnnouncement,
   WorkerReport,
 } from '@carillon/sdk'
 import type { Completion } from '../completion/completion.ts'
 import type { Dispatcher } from '../dispatch/dispatcher.ts'
+import type { LeasedText } from '../dispatch/pool-dispatcher.ts'
+import { Batcher } from '../lib/batcher.ts'
 import type { Clock } from '../lib/clock.ts'
 import { Loop } from '../lib/loop.ts'
 import type { Service } from '../lib/service.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
-import type { Lease } from '../store/executions/lease.ts'
-import { beginHandlers, storeProgress } from '../store/executions/worker-news.ts'
+import { leasedExecutions } from '../store/executions/lease.ts'
+import { beginHandlers, type ProgressNews, storeProgress } from '../store/executions/worker-news.ts'
 import { readForeign, readHeld } from '../store/workers/held.ts'
 import { HeldComparison } from './held-comparison.ts'
 import { type KnownWorker, KnownWorkers } from './known-workers.ts'
 import { Polls } from './polls.ts'
+
+/** How long progress is gathered before it is written. */
+const gatherMs = 10
 
 export interface WorkerDeskOptions {
   database: Database
@@ -47,7 +53,8 @@ export interface WorkerTimes {
 }
 
 export interface PollAnswer {
-  leases: Lease[]
+  /** JSON texts with commas between them. */
+  executions: LeasedText
   cancellations: Cancellation[]
   /** The node is going: the worker should turn to another. */
   closing: boolean
@@ -59,6 +66,8 @@ export class WorkerDesk implements Service {
   readonly #known: KnownWorkers
   readonly #polls: Polls
   readonly #comparison: HeldComparison
+  /** Of all workers of this node. [m] 2,000 workers, each with a call of its own: drains of others fell to 0.36. */
+  readonly #progress: Batcher<ProgressNews, true>
   readonly #watch: Loop
   #unsubscribe = () => {}
 
@@ -75,6 +84,7 @@ export class WorkerDesk implements Service {
     })
     this.#polls = new Polls({ max: options.maxWaiting })
     this.#comparison = new HeldComparison({ database, completion, see: (ids) => this.#known.see(ids) })
+    this.#progress = new Batcher({ maxItems: () => 1_000, gatherMs, flush: (news) => this.#store(news) })
     this.#watch = new Loop({
       name: 'watch over workers',
       everyMs: this.#known.watchEveryMs,
@@ -125,7 +135,7 @@ export class WorkerDesk implements Service {
   }
 
   /** For a worker in this process: it hears of cancellations by `onCancel`. */
-  lease(request: LeaseRequest, signal: AbortSignal): Promise<Lease[]> {
+  lease(request: LeaseRequest, signal: AbortSignal): Promise<LeasedText> {
     return this.#options.dispatcher.lease(request.pool, request, signal)
   }
 
@@ -136,12 +146,12 @@ export class WorkerDesk implements Service {
     const poll = this.#polls.open(workerId, pool, owner, gone)
     try {
       const wish = { ...request, enough: poll.enough }
-      const leases = await this.#options.dispatcher.lease(pool, wish, poll.over)
+      const executions = await this.#options.dispatcher.lease(pool, wish, poll.over)
       if (poll.over.aborted) {
-        this.undelivered(leases)
-        return { leases: [], cancellations: [], closing: this.#polls.closed }
+        this.undelivered(executions)
+        return { executions: '', cancellations: [], closing: this.#polls.closed }
       }
-      return { leases, cancellations: this.#polls.take(workerId), closing: this.#polls.closed }
+      return { executions, cancellations: this.#polls.take(workerId), closing: this.#polls.closed }
     } finally {
       poll.close()
     }
@@ -149,7 +159,7 @@ export class WorkerDesk implements Service {
 
   /** With an owner, what is another tenant's is refused. */
   async report(said: WorkerReport, owner: string | null = null): Promise<ReportAnswer> {
-    const { completion, database } = this.#options
+    const { database } = this.#options
     const actor = `worker:${said.workerId}`
     if (said.outcomes.some((o) => o.outcome === 'HANDED_BACK' && o.reason === 'UNKNOWN_HANDLER')) {
       for (const pool of this.#known.poolsOf(said.workerId, owner)) this.#options.dispatcher.letOthersFirst(pool)
@@ -157,18 +167,15 @@ export class WorkerDesk implements Service {
     const foreign = owner === null ? nobody : await readForeign(database, idsIn(said), owner)
     const isOwn = ({ executionId }: HeldExecution) => !foreign.has(executionId)
     const news = { began: said.began.filter(isOwn), progress: said.progress.filter(isOwn) }
-    const [outcomes, begun] = await Promise.all([
-      Promise.all(
-        said.outcomes.map(async (outcome): Promise<ReportVerdict> => {
-          if (!isOwn(outcome)) return 'REFUSED'
-          const { executionId, fence } = outcome
-          return completion.end({ executionId, fence, actor, from: 'WORKER', said: outcome })
-        }),
-      ),
+    const [verdicts, begun] = await Promise.all([
+      this.#end(foreign === nobody ? said.outcomes : said.outcomes.filter(isOwn), actor),
       news.began.length > 0 ? beginHandlers(database, news.began) : nobody,
-      news.progress.length > 0 ? storeProgress(database, news.progress) : null,
+      this.#progress.addAll(news.progress),
       said.held === null ? this.#known.heard(said.workerId, owner) : null,
     ])
+    let next = 0
+    const outcomes =
+      foreign === nobody ? verdicts : said.outcomes.map((each) => (isOwn(each) ? verdicts[next++]! : 'REFUSED'))
     const newest = new Map<string, number>()
     for (const { executionId, fence } of news.began) {
       newest.set(executionId, Math.max(fence, newest.get(executionId) ?? 0))
@@ -179,6 +186,18 @@ export class WorkerDesk implements Service {
     )
     const compared = said.held === null ? nothing : await this.#comparison.compare(said.workerId, said.held)
     return { serverTime: this.#options.clock.now(), outcomes, began, ...compared }
+  }
+
+  async #store(news: ProgressNews[]): Promise<true[]> {
+    const newest = new Map(news.map((each) => [each.executionId, each]))
+    await storeProgress(this.#options.database, [...newest.values()])
+    return news.map(() => true)
+  }
+
+  #end(outcomes: ReportedOutcome[], actor: string): Promise<ReportVerdict[]> {
+    return this.#options.completion.endAll(
+      outcomes.map((said) => ({ executionId: said.executionId, fence: said.fence, actor, from: 'WORKER', said })),
+    )
   }
 
   async deregister(workerId: string): Promise<void> {
@@ -208,8 +227,8 @@ export class WorkerDesk implements Service {
   }
 
   /** Leases whose worker was gone when they arrived. */
-  undelivered(leases: Lease[]): void {
-    for (const { executionId, fence } of leases) {
+  undelivered(executions: LeasedText): void {
+    for (const { executionId, fence } of leasedExecutions(executions)) {
       const said = { outcome: 'HANDED_BACK', reason: 'UNDELIVERED', began: false } as const
       // If this fails too, the sweeper finds that its worker does not name it.
       this.#options.completion.end({ executionId, fence, actor: 'node', from: 'NODE', said }).catch(() => {})

@@ -1,5 +1,6 @@
 import type { Origin } from '@carillon/contract'
 import type { ExecutionState } from '../../domain/execution-state.ts'
+import { texts, uuids } from '../arrays.ts'
 import type { Database } from '../database.ts'
 import type { StoredPolicy } from '../rows.ts'
 import type { ReportedError } from './report.ts'
@@ -62,13 +63,12 @@ export interface ExecutionKey {
   executionId: string
 }
 
-/** In the order asked; null where there is none. See functions/read_execution.sql. */
+/** In the order asked; null where there is none. See functions/read_executions.sql. */
 export async function readEach(database: Database, keys: ExecutionKey[]): Promise<(ExecutionRecord | null)[]> {
   const rows = await database.query<ExecutionRecord & { ordinal: number }>(
     'read-each',
-    `select ${columns}, i.ordinal from unnest($1::text[], $2::uuid[]) with ordinality i(tenant, execution_id, ordinal)
-     cross join lateral carillon.read_execution(i.tenant, i.execution_id) e`,
-    [keys.map((key) => key.tenant), keys.map((key) => key.executionId)],
+    `select ${columns}, e.ordinal from carillon.read_executions($1, $2) e`,
+    [texts(keys.map((key) => key.tenant)), uuids(keys.map((key) => key.executionId))],
   )
   const found: (ExecutionRecord | null)[] = keys.map(() => null)
   for (const row of rows) found[row.ordinal - 1] = row
@@ -103,12 +103,11 @@ export async function readExecutions(database: Database, tenant: string, ids: st
   return database.query<ExecutionRecord>(
     'read-executions',
     `select ${columns} from (
-       select x.*, i.ordinal, sum(coalesce(octet_length(x.payload), 0) + coalesce(octet_length(x.progress), 0)
-         + coalesce(octet_length(x.result), 0)) over (order by i.ordinal) bytes
-       from unnest($2::uuid[]) with ordinality i(execution_id, ordinal)
-       cross join lateral carillon.read_execution($1, i.execution_id) x) e
+       select x.*, sum(coalesce(octet_length(x.payload), 0) + coalesce(octet_length(x.progress), 0)
+         + coalesce(octet_length(x.result), 0)) over (order by x.ordinal) bytes
+       from carillon.read_executions($1, $2) x) e
      where e.bytes <= $3 or e.ordinal = 1 order by e.ordinal`,
-    [tenant, ids, pageBytes],
+    [texts(ids.map(() => tenant)), uuids(ids), pageBytes],
   )
 }
 

@@ -1,4 +1,5 @@
 import type { FailureState } from '../../domain/execution-state.ts'
+import { bigints, jsonbs, texts, uuids } from '../arrays.ts'
 import type { Database } from '../database.ts'
 
 export interface ReportedError {
@@ -35,25 +36,26 @@ export interface Reported {
 
 /** See functions/report.sql. No id may be named twice. */
 export async function report(database: Database, ends: AttemptEnd[]): Promise<Reported> {
-  const rows = await database.query<{ verdicts: AttemptVerdict[]; ended: string[] | null; retry_due: number | null }>(
-    'report',
-    'select * from carillon.report($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13)',
-    [
-      ends.map((e) => e.executionId),
-      ends.map((e) => e.fence),
-      ends.map((e) => e.outcome),
-      ends.map((e) => e.next),
-      ends.map((e) => e.reason),
-      ends.map((e) => e.retryAt),
-      ends.map((e) => (e.startedAt === null ? null : Math.round(e.startedAt))),
-      ends.map((e) => e.result),
-      ends.map((e) => (e.error === null ? null : JSON.stringify(e.error))),
-      ends.map((e) => e.progress),
-      ends.map((e) => e.log),
-      ends.map((e) => e.actor),
-      database.now,
-    ],
-  )
-  const row = rows[0]!
-  return { verdicts: row.verdicts, ended: row.ended ?? [], retryDue: row.retry_due }
+  const rows = await database.query<{
+    verdicts: AttemptVerdict[] | null
+    ended: string[] | null
+    retry_due: number | null
+  }>('report', 'select * from carillon.report($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13)', [
+    uuids(ends.map((e) => e.executionId)),
+    bigints(ends.map((e) => e.fence)),
+    texts(ends.map((e) => e.outcome)),
+    texts(ends.map((e) => e.next)),
+    texts(ends.map((e) => e.reason)),
+    bigints(ends.map((e) => e.retryAt)),
+    bigints(ends.map((e) => (e.startedAt === null ? null : Math.round(e.startedAt)))),
+    texts(ends.map((e) => e.result)),
+    jsonbs(ends.map((e) => (e.error === null ? null : JSON.stringify(e.error)))),
+    texts(ends.map((e) => e.progress)),
+    texts(ends.map((e) => e.log)),
+    texts(ends.map((e) => e.actor)),
+    database.now,
+  ])
+  const { verdicts, ended, retry_due } = rows[0]!
+  if (verdicts !== null) return { verdicts, ended: ended ?? [], retryDue: retry_due }
+  return { verdicts: ends.map(() => 'ACCEPTED'), ended: ends.map((e) => e.executionId), retryDue: retry_due }
 }

@@ -1,5 +1,6 @@
 import type { TagRequest } from '../../domain/fairness.ts'
 import { unitCost } from '../../domain/fairness.ts'
+import { bigints, smallints, texts } from '../arrays.ts'
 import type { Database } from '../database.ts'
 
 /** Reserves `count` tags for each flow. Answers where each flow ends then, in the order asked. */
@@ -11,11 +12,11 @@ export async function reserveTags(
     'reserve-tags',
     'select carillon.reserve_tags($1, $2, $3, $4, $5)',
     [
-      requests.map((r) => r.pool),
-      requests.map((r) => r.lane),
-      requests.map((r) => r.tenant),
-      requests.map((r) => r.count * unitCost),
-      requests.map((r) => r.virtualTime),
+      texts(requests.map((r) => r.pool)),
+      smallints(requests.map((r) => r.lane)),
+      texts(requests.map((r) => r.tenant)),
+      bigints(requests.map((r) => r.count * unitCost)),
+      bigints(requests.map((r) => r.virtualTime)),
     ],
   )
   return rows.map((row) => row.reserve_tags)

@@ -1,3 +1,4 @@
+import { bigints, jsonbs, smallints, texts, uuids } from '../arrays.ts'
 import type { Database } from '../database.ts'
 import type { AnswerEntry } from '../idempotency/answers.ts'
 import type { StoredPolicy } from '../rows.ts'
@@ -57,18 +58,18 @@ export async function submitOnce(
 /** The parameters that the functions take submissions by: one array for each column. */
 export function submissionArrays(items: Submission[], tags: number[]): unknown[] {
   return [
-    items.map((i) => i.executionId),
-    items.map((i) => i.tenant),
-    items.map((i) => i.name),
-    items.map((i) => i.pool),
-    items.map((i) => i.lane),
-    items.map((i) => i.handler),
-    tags,
-    items.map((i) => i.runAt),
-    items.map((i) => i.payload),
-    items.map((i) => (i.policy === null ? null : JSON.stringify(i.policy))),
-    items.map((i) => (i.labels === null ? null : JSON.stringify(i.labels))),
-    items.map((i) => i.traceparent),
+    uuids(items.map((i) => i.executionId)),
+    texts(items.map((i) => i.tenant)),
+    texts(items.map((i) => i.name)),
+    texts(items.map((i) => i.pool)),
+    smallints(items.map((i) => i.lane)),
+    texts(items.map((i) => i.handler)),
+    bigints(tags),
+    bigints(items.map((i) => i.runAt)),
+    texts(items.map((i) => i.payload)),
+    jsonbs(items.map((i) => (i.policy === null ? null : JSON.stringify(i.policy)))),
+    jsonbs(items.map((i) => (i.labels === null ? null : JSON.stringify(i.labels)))),
+    texts(items.map((i) => i.traceparent)),
   ]
 }
 

@@ -1,3 +1,4 @@
+import { bigints, texts, uuids } from '../arrays.ts'
 import type { Database } from '../database.ts'
 
 export interface Held {
@@ -15,11 +16,15 @@ export async function beginHandlers(database: Database, held: Held[]): Promise<S
   return new Set(rows[0]!.begun)
 }
 
-export async function storeProgress(database: Database, news: (Held & { progress: string | null })[]): Promise<void> {
+/** Null: a sign of life only. */
+export type ProgressNews = Held & { progress: string | null }
+
+/** No id may be named twice. */
+export async function storeProgress(database: Database, news: ProgressNews[]): Promise<void> {
   await database.query('store-progress', 'select carillon.store_progress($1, $2, $3, $4)', [
-    news.map((n) => n.executionId),
-    news.map((n) => n.fence),
-    news.map((n) => n.progress),
+    uuids(news.map((n) => n.executionId)),
+    bigints(news.map((n) => n.fence)),
+    texts(news.map((n) => n.progress)),
     database.now,
   ])
 }

@@ -107,7 +107,8 @@ begin
     from o join carillon.jobs j on j.job_id = o.job_id
     order by o.execution_id
     on conflict (execution_id) do nothing
-    returning execution_id, job_id, tenant, pool, lane, tag, state, expires_at, deadline_at
+    returning execution_id, job_id, tenant, pool, lane, tag, state, expires_at, deadline_at, name, handler, scheduled_for,
+      due_at, reason, skipped_count
   ), in_ready as (
     insert into carillon.ready (pool, lane, tag, execution_id)
     select b.pool, b.lane, b.tag, b.execution_id from born b where b.state is null and b.tag >= 0
@@ -123,6 +124,12 @@ begin
     select b.execution_id, 'START', b.expires_at from born b where b.state is null and b.expires_at is not null
     union all
     select b.execution_id, 'FINISH', b.deadline_at from born b where b.state is null and b.deadline_at is not null
+  ), in_events as (
+    insert into carillon.events (at, tenant, type, job_id, execution_id, detail)
+    select v_now, b.tenant, 'execution.' || coalesce(lower(b.state), 'fired'), b.job_id, b.execution_id,
+      carillon.fired_detail(b.name, b.handler, b.pool, 'SCHEDULE', b.scheduled_for, b.due_at, b.reason, b.skipped_count)
+    from born b join carillon.event_listeners l on l.tenant = b.tenant and l.until > v_now
+    where exists (select from carillon.event_listeners h where h.until > v_now)
   )
   select (select count(*) from o), (select count(*) from born),
     (select jsonb_agg(jsonb_build_array(r.pool, r.lane, r.tag, r.count)) from (
@@ -145,15 +152,22 @@ begin
   from unnest(v_places, v_numbers) m(place, number) where s.ctid = m.place;
 
   -- Jobs without a further occurrence: a one-shot leaves, its definition is in the ledger now.
-  if array_position(p_next_dues, null) is not null then
+  if p_next_dues is null or array_position(p_next_dues, null) is not null then
     with over as (
       select i.job_id from unnest(p_jobs, p_next_dues) i(job_id, due) where i.due is null and (v_all or i.job_id = any (moved))
     ), completed as (
       update carillon.jobs j set state = 'COMPLETED', updated_at = v_now from over
-      where j.job_id = over.job_id and j.type in ('CRON', 'INTERVAL')
+      where j.job_id = over.job_id and j.type in ('CRON', 'INTERVAL') returning j.job_id, j.tenant, j.name, j.key, j.version
     ), gone as (
       delete from carillon.jobs j using over
-      where j.job_id = over.job_id and j.type not in ('CRON', 'INTERVAL') returning j.job_id)
+      where j.job_id = over.job_id and j.type not in ('CRON', 'INTERVAL')
+      returning j.job_id, j.tenant, j.name, j.key, j.version
+    ), in_events as (
+      insert into carillon.events (at, tenant, type, job_id, detail)
+      select v_now, j.tenant, 'job.completed', j.job_id, carillon.job_detail(j.name, j.key, 'COMPLETED', j.version)
+      from (select * from completed union all select * from gone) j
+      join carillon.event_listeners l on l.tenant = j.tenant and l.until > v_now
+      where exists (select from carillon.event_listeners h where h.until > v_now))
     delete from carillon.schedules s using gone where s.job_id = gone.job_id;
   end if;
   return next;

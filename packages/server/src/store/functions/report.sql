@@ -5,10 +5,10 @@
 -- domain/retry.ts from the policy. Two things on the row go before what the report says: `completed` (the handler's
 -- own transaction committed the result) makes it SUCCEEDED, `cancel_at` makes whatever did not succeed CANCELLED.
 -- Verdicts, in the order of the input: ACCEPTED, REFUSED (old fence, put on record), BUSY (the row is locked: report
--- again with the next batch).
+-- again with the next batch). No verdicts at all: everything was accepted and has ended.
 -- Locks: running by id (SKIP LOCKED), executions by id, then see release_waiting.
 -- Indexes: running_pkey, executions_pkey. Figures (test/integration/plans): 14 buffers a row, whatever is at rest; 16 while
--- 100,000 dead rows make the index of `running` a level deeper. [m] 1,000 successes: median 19 to 22 ms of CPU.
+-- 100,000 dead rows make the index of `running` a level deeper. [m] 1,000 successes: the quickest 16 to 18 ms of CPU.
 create or replace function carillon.report(
   p_ids uuid[], p_fences bigint[], p_outcomes text[], p_nexts text[], p_reasons text[], p_retries_at bigint[],
   p_started_at bigint[], p_results text[], p_errors jsonb[], p_progress text[], p_logs text[], p_actors text[],
@@ -50,7 +50,7 @@ begin
            when i.next = 'DEAD' then 'DEAD' end state,
       case when r.completed or i.outcome = 'SUCCEEDED' then null
            when r.cancel_at is not null then r.cancel_reason
-           else i.reason end reason
+           else i.reason end reason, r.cancel_by
   ), written as (
     update carillon.executions e
     set state = g.state, reason = g.reason, finished_at = case when g.state is not null then v_now end,
@@ -65,9 +65,10 @@ begin
             'at', carillon.ms(v_now), 'to', coalesce(g.outcome, g.state), 'actor', g.actor, 'reason', g.reason,
             'attempt', g.attempt, 'fence', g.fence, 'workerId', g.worker_id,
             'startedAt', carillon.ms(coalesce(g.started_at, g.leased_at)), 'error', g.error))) end
-    from gone g where e.execution_id = g.execution_id
+    -- Only the partitions of this range are opened. [m] One row in 33 partitions: 0.51 ms of CPU instead of 0.81.
+    from gone g where e.execution_id = g.execution_id and e.execution_id between v_held[1] and v_held[cardinality(v_held)]
     returning e.execution_id, e.job_id, e.tenant, e.pool, e.lane, e.state, e.guarded, e.expires_at, e.deadline_at,
-      g.outcome, g.retry_at
+      g.outcome, g.retry_at, e.handler, e.due_at, e.started_at, e.reason, e.error, e.worker_id, g.attempt, g.cancel_by
   ), in_endings as (
     insert into carillon.endings (execution_id, tenant, state)
     select w.execution_id, w.tenant, w.state from written w where w.state <> 'SUCCEEDED'
@@ -76,7 +77,15 @@ begin
     select w.execution_id, carillon.shard_of(w.job_id, n.shard_count), carillon.at(w.retry_at), w.tenant, w.pool, w.lane,
       case w.outcome when 'HANDED_BACK' then 'PENDING' else w.outcome end
     from written w cross join carillon.installation n where w.state is null
-    returning due)
+    returning due
+  ), in_events as (
+    insert into carillon.events (at, tenant, type, job_id, execution_id, detail)
+    select v_now, w.tenant, t.type, w.job_id, w.execution_id, carillon.attempt_detail(w.handler, w.attempt, w.worker_id,
+      w.due_at, w.started_at, v_now, w.outcome, w.reason, w.error, case when t.type = 'execution.retrying' then w.retry_at end,
+      case when w.state <> 'SUCCEEDED' then w.cancel_by end)
+    from written w join carillon.event_listeners l on l.tenant = w.tenant and l.until > v_now
+    cross join lateral unnest(carillon.attempt_events(w.outcome, w.state)) t(type)
+    where exists (select from carillon.event_listeners h where h.until > v_now))
   select array_agg(w.execution_id) filter (where w.state is not null),
     array_agg(distinct w.job_id) filter (where w.state is not null and w.guarded),
     (select carillon.ms(min(due)) from in_retries)
@@ -87,7 +96,9 @@ begin
     retry_due := least(retry_due, carillon.ms(carillon.release_waiting(v_guarded, v_now)));
   end if;
 
-  if v_all then
+  if v_all and cardinality(ended) = cardinality(p_ids) then
+    ended := null;
+  elsif v_all then
     verdicts := array_fill('ACCEPTED'::text, array[cardinality(p_ids)]);
   else
     select array_agg(

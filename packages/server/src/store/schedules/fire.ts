@@ -1,3 +1,4 @@
+import { bigints, integers, smallints, texts, uuids } from '../arrays.ts'
 import type { Database } from '../database.ts'
 import { type QueuedWork, queuedOf } from '../rows.ts'
 import type { LedShard } from '../shards/claim.ts'
@@ -48,22 +49,22 @@ export async function fire(
     too_old: string[] | null
     queued: [string, number, number, number][] | null
   }>('fire', 'select * from carillon.fire($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17)', [
-    shards.map((s) => s.shard),
-    shards.map((s) => s.epoch),
-    moves.map((m) => m.jobId),
-    moves.map((m) => m.version),
-    moves.map((m) => m.due),
-    moves.map((m) => m.nextNominal),
-    moves.map((m) => m.nextDue),
-    moves.map((m) => m.fires),
-    occurrences.map((o) => o.jobId),
-    occurrences.map((o) => o.executionId),
-    occurrences.map((o) => o.nominal),
-    occurrences.map((o) => o.due),
-    occurrences.map((o) => o.tag),
-    occurrences.map((o) => o.skip?.reason ?? null),
-    occurrences.map((o) => o.skip?.last ?? null),
-    occurrences.map((o) => o.skip?.count ?? null),
+    smallints(shards.map((s) => s.shard)),
+    bigints(shards.map((s) => s.epoch)),
+    uuids(moves.map((m) => m.jobId)),
+    integers(moves.map((m) => m.version)),
+    bigints(moves.map((m) => m.due)),
+    bigints(moves.map((m) => m.nextNominal)),
+    bigints(moves.map((m) => m.nextDue)),
+    integers(moves.map((m) => m.fires)),
+    uuids(occurrences.map((o) => o.jobId)),
+    uuids(occurrences.map((o) => o.executionId)),
+    bigints(occurrences.map((o) => o.nominal)),
+    bigints(occurrences.map((o) => o.due)),
+    bigints(occurrences.map((o) => o.tag)),
+    texts(occurrences.map((o) => o.skip?.reason ?? null)),
+    bigints(occurrences.map((o) => o.skip?.last ?? null)),
+    integers(occurrences.map((o) => o.skip?.count ?? null)),
     database.now,
   ])
   const row = rows[0]

@@ -31,7 +31,8 @@ async function allWanted(items: unknown[], traceparent: string | undefined): Pro
   const wanted: Wanted[] = []
   let told = 0
   for (const item of items) {
-    await breathe()
+    const pause = breathe()
+    if (pause) await pause
     const each = wantedOf(item, traceparent)
     if ('error' in each) told += each.error.errors.length
     wanted.push('error' in each && told > mostDetails ? { error: inShort(each.error) } : each)

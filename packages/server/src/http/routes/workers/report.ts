@@ -15,12 +15,14 @@ export const reportExecutions = route(api.reportExecutions, async ({ params, bod
   const breathe = breather()
   const outcomes: ReportedOutcome[] = []
   for (const said of body.outcomes ?? []) {
-    await breathe()
+    const pause = breathe()
+    if (pause) await pause
     outcomes.push(outcomeOf(said as unknown as OutcomeBody, now, tooLarge))
   }
   const progress: WorkerReport['progress'] = []
   for (const said of body.progress ?? []) {
-    await breathe()
+    const pause = breathe()
+    if (pause) await pause
     progress.push({ ...keyOf(said), progress: progressText(said, tooLarge) })
   }
   const began = (body.began ?? []).map(keyOf)

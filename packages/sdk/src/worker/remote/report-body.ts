@@ -4,8 +4,6 @@
  */
 import type { HeldExecution, ReportedOutcome, WorkerReport } from '../transport.ts'
 
-type Succeeded = Extract<ReportedOutcome, { outcome: 'SUCCEEDED' }>
-
 const longestRetryMs = 366 * 86_400_000
 
 export function reportBody({ outcomes, began, progress, held }: WorkerReport): string {
@@ -20,7 +18,6 @@ export function reportBody({ outcomes, began, progress, held }: WorkerReport): s
 function outcomeText(outcome: ReportedOutcome): string {
   switch (outcome.outcome) {
     case 'SUCCEEDED': {
-      if (outcome.log === undefined) return successText(outcome)
       const { result, ...rest } = outcome
       return withText(rest, 'result', result)
     }
@@ -37,14 +34,6 @@ function outcomeText(outcome: ReportedOutcome): string {
     default:
       return JSON.stringify(outcome)
   }
-}
-
-/** The usual end. [m] Written like this it takes 0.2 µs, by JSON.stringify 0.9. */
-function successText({ executionId, fence, startedAt, finishedAt, result }: Succeeded): string {
-  return (
-    `{"executionId":"${executionId}","fence":${fence},"startedAt":${startedAt},"finishedAt":${finishedAt},` +
-    `"outcome":"SUCCEEDED"${result === null ? '' : `,"result":${result}`}}`
-  )
 }
 
 function progressText({ progress, ...key }: HeldExecution & { progress: string | null }): string {

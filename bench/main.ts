@@ -1,0 +1,133 @@
+/**
+ * `npm run bench -- <scenario> [--quick] [--json]`: measures what SPEC section 8 promises. A table for people, with --json
+ * one document in the last line. Exit code 0: all targets reached; 1: one was missed; 2: a scenario could not be run.
+ */
+import { parseArgs } from 'node:util'
+import { openGround } from './ground/open-ground.ts'
+import { describeCommit, describeMachine } from './measure/machine.ts'
+import { documentOf, exitCodeOf, tableOf } from './report.ts'
+import type { Bench, Result, Scenario } from './scenario.ts'
+
+/** In the order in which `all` runs them. Each is the file of its name in scenarios/. */
+const names = [
+  'drain',
+  'life',
+  'submit-bulk',
+  'submit-single',
+  'status',
+  'pickup',
+  'lateness',
+  'hot-second',
+  'at-rest',
+  'held-snapshot',
+  'failover',
+  'fleet',
+  'peers',
+]
+
+const options = {
+  quick: { type: 'boolean', default: false },
+  json: { type: 'boolean', default: false },
+  // For the test of the benchmark itself: all sizes times this.
+  scale: { type: 'string', default: '1' },
+  help: { type: 'boolean', default: false },
+} as const
+
+const started = performance.now()
+/** Set once it is ending: what fails then fails because of that. */
+let silent = false
+// What a scenario that did not come to its end has left open does not hold up the end.
+process.exit(
+  await main().catch((error: Error) => {
+    console.error(error.message)
+    return 2
+  }),
+)
+
+async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({ options, allowPositionals: true })
+  const scale = Number(values.scale)
+  const wanted = positionals[0] ?? ''
+  const chosen = wanted === 'all' ? names : names.filter((name) => name === wanted)
+  if (values.help || chosen.length === 0 || positionals.length !== 1 || !(scale > 0)) {
+    console.error(await usage())
+    return values.help ? 0 : 2
+  }
+  const { quick } = values
+  const interrupted = untilSignal()
+  const size = (full: number, small: number) => Math.max(1, Math.round((quick ? small : full) * scale))
+  await using ground = await openGround({ historyRows: size(1_000_000, 100_000), progress })
+  const outcome = await Promise.race([
+    runAll(chosen, { quick, rounds: quick ? 1 : 3, ground, progress, size }),
+    interrupted,
+  ])
+  if (outcome === 'interrupted') return 130
+  const { results, broken } = outcome
+  const machine = await describeMachine(ground.postgresVersion, ground.folder)
+  const report = { scenario: wanted, results, machine, commit: await describeCommit() }
+  console.log(`${quick ? 'The quick form: shows that it works, proves nothing.\n' : ''}${tableOf(report)}`)
+  if (values.json) console.log(documentOf(report))
+  return broken ? 2 : exitCodeOf(results)
+}
+
+/** One that fails does not keep the others from being run. */
+async function runAll(chosen: string[], bench: Bench): Promise<{ results: Result[]; broken: boolean }> {
+  const results: Result[] = []
+  let broken = false
+  for (const name of chosen) {
+    try {
+      results.push(...(await runScenario(name, bench)))
+    } catch (error) {
+      broken = true
+      bench.progress(`${name}: ${(error as Error).stack}`)
+      await bench.ground.clear()
+    }
+  }
+  return { results, broken }
+}
+
+async function runScenario(name: string, bench: Bench): Promise<Result[]> {
+  const scenario = await load(name)
+  const minutes = bench.quick ? 3 : (scenario.limitMinutes ?? 20)
+  const limit = Promise.withResolvers<never>()
+  const timer = setTimeout(() => limit.reject(new Error(`not done after ${minutes} minutes`)), minutes * 60_000)
+  try {
+    return await Promise.race([scenario.run(bench), bench.ground.broken, limit.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Whatever was started ends also when the benchmark is told to; told again, it ends at once. */
+function untilSignal(): Promise<'interrupted'> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.once(signal, () => {
+        progress(`${signal}: ending what was started`)
+        silent = true
+        resolve('interrupted')
+      })
+    }
+  })
+}
+
+async function load(name: string): Promise<Scenario> {
+  const module = (await import(`./scenarios/${name}.ts`)) as { scenario: Scenario }
+  return module.scenario
+}
+
+/** To stderr, so that what is measured stands alone in stdout. */
+function progress(text: string): void {
+  if (silent) return
+  const seconds = ((performance.now() - started) / 1_000).toFixed(1)
+  console.error(`${seconds.padStart(7)} s  ${text}`)
+}
+
+async function usage(): Promise<string> {
+  const lines = await Promise.all(
+    names.map(async (name) => `  ${name.padEnd(14)} ${await load(name).then((s) => s.summary, String)}`),
+  )
+  return ['npm run bench -- <scenario> [--quick] [--json]', '', ...lines, '  all            every one of them'].join(
+    '\n',
+  )
+}

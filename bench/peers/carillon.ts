@@ -1,0 +1,78 @@
+/** Carillon as a peer among peers: over HTTP with auth on, through the SDK's client and worker as they are shipped. */
+import { randomUUID } from 'node:crypto'
+import { createClient, createWorker, defineHandler, implementHandler } from '@carillon/sdk'
+import type { Ground } from '../ground/ground.ts'
+import { handlerNames } from '../work.ts'
+import { jobsOf, type PeerJob, type PeerPayload } from './peer.ts'
+import { settleDatabase } from './postgres-store.ts'
+import { inBatches, type Place, type Store, type Wiring } from './wiring.ts'
+
+interface Settings {
+  urls: string[]
+  tokens: string[]
+  workerToken: string
+  /** Of each of the five handlers. */
+  concurrency: number
+}
+
+const size = 1_000
+const inFlight = 4
+
+export const wiring: Wiring = {
+  async submitter(place) {
+    const { urls, tokens } = settingsOf(place)
+    let next = 0
+    // A request is of one tenant; the tenants take turns.
+    const client = createClient({ urls, token: () => tokens[next++ % tokens.length]! })
+    const key = () => ({ 'idempotency-key': randomUUID() })
+    return {
+      bulk: (first, count) =>
+        inBatches({ first, count, size, inFlight }, (from, many) =>
+          client.call('createJobs', { body: { jobs: jobsOf(from, many).map(inputOf) }, headers: key() }),
+        ),
+      one: async (job) => void (await client.call('createJob', { body: inputOf(job), headers: key() })),
+      close: () => client.close(),
+    }
+  },
+
+  async worker(place, run) {
+    const { urls, workerToken: token, concurrency } = settingsOf(place)
+    const handlers = handlerNames.map((name) =>
+      implementHandler(
+        defineHandler<PeerPayload>({ name }),
+        ({ payload }) => {
+          run(payload)
+          return null
+        },
+        { concurrency },
+      ),
+    )
+    const worker = createWorker({ urls, token, handlers })
+    return { start: () => worker.start(), close: () => worker.stop() }
+  },
+}
+
+/** With its history laid. */
+export async function openStore(ground: Ground, { concurrency }: { concurrency: number }): Promise<Store> {
+  const installation = await ground.installation()
+  const { urls, tokens, workerToken } = installation
+  const since = await installation.now()
+  return {
+    place: { url: urls[0]!, settings: { urls, tokens, workerToken, concurrency } satisfies Settings },
+    pending: async () => {
+      const { ready, running } = await installation.unfinished()
+      return ready + running
+    },
+    finished: async () => (await installation.ledger(since)).succeeded,
+    settle: () => settleDatabase((text) => installation.query(text)),
+    [Symbol.asyncDispose]: () => installation[Symbol.asyncDispose](),
+  }
+}
+
+function inputOf({ handler, payload }: PeerJob) {
+  return { type: 'ONE_SHOT' as const, target: { handler }, payload: { ...payload } }
+}
+
+function settingsOf(place: Place): Settings {
+  return place.settings as Settings
+}

@@ -26,7 +26,7 @@ import type { Logger } from './observability/logger.ts'
 import { Metrics } from './observability/metrics.ts'
 import { Operations } from './operations/operations.ts'
 import { Operator } from './operations/operator.ts'
-import { Pulse } from './pulse/pulse.ts'
+import { Pulse, type PulsePart, type PulseSettings } from './pulse/pulse.ts'
 import { Scheduler } from './scheduling/scheduler.ts'
 import { NotifySignals } from './signals/notify.ts'
 import type { Signals } from './signals/port.ts'
@@ -40,14 +40,30 @@ import { Partitioner } from './upkeep/partitioner.ts'
 import { Pruner } from './upkeep/pruner.ts'
 import { Sweeper } from './upkeep/sweeper.ts'
 import { TzWatcher } from './upkeep/tz-watcher.ts'
+import { Verifier } from './verification/verifier.ts'
 import { WorkerDesk } from './workers/worker-desk.ts'
+
+/** What a node makes for itself unless it is handed over: for tests and simulation, whose time is not the machine's. */
+export interface EngineParts {
+  database?: Database
+  clock?: OffsetClock
+  signals?: Signals
+  pulse?: (settings: PulseSettings) => PulsePart
+  metrics?: Metrics
+  /** Of the tz database. */
+  tzVersion?: string
+  /** Milliseconds by which the sweeper knows how long it has watched. */
+  monotonic?: () => number
+  /** A number between 0 and 1, for the jitter of retries. */
+  chance?: () => number
+}
 
 export class Engine implements Service {
   readonly nodeId: string
   readonly database: Database
   readonly clock: OffsetClock
   readonly signals: Signals
-  readonly metrics = new Metrics()
+  readonly metrics: Metrics
   readonly jobs: Jobs
   readonly submitter: Submitter
   readonly submissions: Submissions
@@ -60,40 +76,45 @@ export class Engine implements Service {
   readonly maxPollMs: number
   readonly completion: Completion
   readonly tokens: BoundTokens
-  readonly pulse: Pulse
+  readonly pulse: PulsePart
   readonly tag: TagFlows
   readonly #config: EngineConfig
   readonly #logger: Logger
   readonly #failures: FailureWatch
   readonly #partitioner: Partitioner
+  /** What the loops do, once: for whoever sets the clock and does not want to wait for them. */
+  readonly byHand: Readonly<Record<'fire' | 'sweep' | 'operate' | 'pauseFailing', () => Promise<unknown>>>
   readonly #services: Service[]
   readonly #stopOrder: Service[]
 
-  constructor(config: EngineConfig, logger: Logger, options: { targets?: TargetRules } = {}) {
+  constructor(config: EngineConfig, logger: Logger, options: { targets?: TargetRules; parts?: EngineParts } = {}) {
+    const { parts = {} } = options
     this.#config = config
     this.maxPollMs = config.maxPollMs
     this.#logger = logger
+    this.metrics = parts.metrics ?? new Metrics()
     this.nodeId = newId(Math.floor(monotonicMs()))
-    const clock = new OffsetClock()
-    const database = new Database({
-      url: config.databaseUrl,
-      maxConnections: config.maxConnections,
-      statementTimeoutMs: config.statementTimeoutMs,
-      applicationName: `carillon ${config.nodeName}`,
-    })
-    const signals = new NotifySignals({ database, nodeId: this.nodeId, logger })
-    const pulse = new Pulse(
-      {
-        databaseUrl: config.databaseUrl,
-        nodeId: this.nodeId,
-        nodeName: config.nodeName,
-        leaseMs: config.leaseMs,
-        renewEveryMs: config.renewEveryMs,
-        lifeMs: config.lifeMs,
-        workersEveryMs: config.heartbeatEveryMs,
-      },
-      logger,
-    )
+    const clock = parts.clock ?? new OffsetClock()
+    const database =
+      parts.database ??
+      new Database({
+        url: config.databaseUrl,
+        maxConnections: config.maxConnections,
+        statementTimeoutMs: config.statementTimeoutMs,
+        applicationName: `carillon ${config.nodeName}`,
+      })
+    const alone = () => leadership.alone()
+    const signals = parts.signals ?? new NotifySignals({ database, nodeId: this.nodeId, alone, logger })
+    const beats: PulseSettings = {
+      databaseUrl: config.databaseUrl,
+      nodeId: this.nodeId,
+      nodeName: config.nodeName,
+      leaseMs: config.leaseMs,
+      renewEveryMs: config.renewEveryMs,
+      lifeMs: config.lifeMs,
+      workersEveryMs: config.heartbeatEveryMs,
+    }
+    const pulse = parts.pulse?.(beats) ?? new Pulse(beats, logger)
     const leadership = new PostgresLeadership({
       database,
       nodeId: this.nodeId,
@@ -116,7 +137,7 @@ export class Engine implements Service {
       logger,
     })
     const onDead = (executionIds: string[]) => this.#failures.died(executionIds)
-    const completion = new Completion({ database, signals, clock, onDead })
+    const completion = new Completion({ database, signals, clock, onDead, chance: parts.chance })
     const dispatcher = new Dispatcher({
       database,
       clock,
@@ -134,13 +155,16 @@ export class Engine implements Service {
       logger,
       everyMs: config.sweepEveryMs,
       lostMs: config.workerLostMs,
+      monotonic: parts.monotonic,
       onDead,
       end: async ({ executionId, fence }, said) =>
         (await completion.end({ executionId, fence, actor: 'sweeper', from: 'NODE', said })) === 'ACCEPTED',
     })
     const pruner = new Pruner({ database })
     const eventPruner = new EventPruner({ database })
-    const tzWatcher = new TzWatcher({ database, clock, logger, tzVersion: process.versions.tz ?? 'unknown' })
+    const tzVersion = parts.tzVersion ?? process.versions.tz ?? 'unknown'
+    const tzWatcher = new TzWatcher({ database, clock, logger, tzVersion })
+    const verifier = new Verifier({ database, clock, logger })
     const duties = new Duties({
       leadership,
       logger,
@@ -150,6 +174,7 @@ export class Engine implements Service {
         { name: 'event pruner', everyMs: 60_000, runOnce: () => eventPruner.runOnce() },
         { name: 'pruner', everyMs: 3_600_000, runOnce: () => pruner.runOnce() },
         { name: 'tz watcher', everyMs: 3_600_000, runOnce: () => tzWatcher.runOnce() },
+        { name: 'verifier', everyMs: 60_000, runOnce: () => verifier.runOnce() },
       ],
     })
     this.database = database
@@ -181,6 +206,12 @@ export class Engine implements Service {
     this.#failures = new FailureWatch({ database, jobs: this.jobs, logger })
     this.tokens = new BoundTokens(database)
     this.#partitioner = partitioner
+    this.byHand = {
+      fire: () => scheduler.runOnce(),
+      sweep: () => sweeper.runOnce(),
+      operate: () => operator.runOnce(),
+      pauseFailing: () => this.#failures.idle(),
+    }
     const later = [scheduler, duties, this.ends, this.events, operator]
     this.#services = [signals, pulse, leadership, virtualTimes, dispatcher, this.desk, ...later]
     // The pulse ends before leadership is given up: a renewal after that would bring the node back to life.
@@ -213,7 +244,8 @@ export class Engine implements Service {
 
   async #setClock(): Promise<void> {
     const asked = monotonicMs()
-    const rows = await this.database.query<{ now: number }>(null, 'select carillon.ms(clock_timestamp()) now')
+    const sql = 'select carillon.ms(coalesce($1, clock_timestamp())) now'
+    const rows = await this.database.query<{ now: number }>(null, sql, [this.database.now])
     this.clock.measured(rows[0]!.now, asked, monotonicMs())
   }
 }

@@ -79,6 +79,23 @@ describe('a duplicate that is kept out', () => {
   })
 })
 
+describe('one that can never run any more', () => {
+  it.each([
+    ['stands in nobody’s way', {}, 'NEW'],
+    ['stands while its window is open', { windowSec: 3_600 }, 'KEPT'],
+  ])('%s: its time has passed in a pause', async (_, window, verdict) => {
+    const key = newKey()
+    const first = await create(later, { key, ...window })
+    const job = `/v1/jobs/${first.job.jobId}`
+    await node.ask(`POST ${job}/pause`)
+    await sql.query(`update carillon.schedules set nominal = now() - interval '1 s' where job_id = $1`, [
+      first.job.jobId,
+    ])
+    expect((await node.ask(`POST ${job}/resume`)).body.state).toBe('COMPLETED')
+    expect((await create(now, { key, ...window })).verdict).toBe(verdict)
+  })
+})
+
 describe('one that runs', () => {
   it.each(['KEEP', 'REPLACE', 'DEBOUNCE'])('stands while unfinished: %s', async (onDuplicate) => {
     const key = newKey()

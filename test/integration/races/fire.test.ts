@@ -43,6 +43,19 @@ describe('FIRE', () => {
     expect((await store.fireAs(store.led, [move], occurrences)).moved).toEqual([jobId])
   })
 
+  it('planned by a clock that is ahead fires nothing whose time has not come, and holds up no other job', async () => {
+    const ahead = await planned({ nominal: Date.now() - 500 }, 3)
+    const other = await planned()
+    const { moved, fired } = await store.fireAs(
+      store.led,
+      [ahead.move, other.move],
+      [...ahead.occurrences, ...other.occurrences],
+    )
+    expect({ moved, fired }).toEqual({ moved: [other.jobId], fired: 1 })
+    expect(await rowsOf(ahead.jobId)).toEqual([])
+    expect(await store.readJob(ahead.jobId)).toEqual(ahead.record)
+  })
+
   it('of an old version, an old due time, or before its time fires nothing', async () => {
     const { record, move, occurrences } = await planned()
     expect(await store.fireAs(store.led, [{ ...move, version: 2 }], occurrences)).toEqual(nothing)

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { firstIdAt, timeOf } from '../../../packages/server/src/domain/identity.ts'
 import { cancel } from '../../../packages/server/src/store/executions/cancel.ts'
+import { readRules } from '../../../packages/server/src/store/executions/read-rules.ts'
 import { replay } from '../../../packages/server/src/store/executions/replay.ts'
 import type { AttemptEnd } from '../../../packages/server/src/store/executions/report.ts'
 import { raiseFloor } from '../../../packages/server/src/store/partitions/manage.ts'
@@ -138,6 +139,33 @@ describe('an execution', () => {
     for (const end of ends) expect(await reported(end)).toBe('ACCEPTED')
     expect(await stateOf(failure.executionId)).toMatchObject({ state: 'SUCCEEDED', attempt: 2 })
     expect(await stateOf(back.executionId)).toMatchObject({ state: 'SUCCEEDED', attempt: 1 })
+  })
+
+  it('that was completed although its handler threw afterwards gets the first answer again too', async () => {
+    const held = await leased()
+    await store.database.query(null, 'select carillon.complete_in($1, $2, $3)', [held.executionId, held.fence, '1'])
+    const end = endOf(held, 'FAILED')
+    for (const answer of [await reported(end), await reported(end)]) expect(answer).toBe('ACCEPTED')
+    expect(await stateOf(held.executionId)).toMatchObject({ state: 'SUCCEEDED', attempt: 1 })
+  })
+
+  it('has a new life after a replay: what happened in the one before does not count', async () => {
+    const rulesOf = async (id: string) => (await readRules(store.database, [id])).get(id)
+    const [first] = await store.submit(1)
+    const backAgain = async (reason: string, next: 'RETRY' | 'DEAD') => {
+      const [held] = await store.lease(1)
+      await store.report([endOf(held!, 'HANDED_BACK', { reason, next, retryAt: next === 'DEAD' ? null : 1 })])
+      await store.fireReturns()
+    }
+    await backAgain('WORKER_LOST', 'RETRY')
+    await backAgain('UNKNOWN_HANDLER', 'DEAD')
+    expect(await rulesOf(first!)).toMatchObject({ freeLosses: 1, unknownHandlerSince: expect.any(Number) })
+    await replayed(first!)
+    expect(await rulesOf(first!)).toMatchObject({ freeLosses: 0, unknownHandlerSince: null })
+    await store.fireReturns()
+    await backAgain('WORKER_LOST', 'RETRY')
+    expect(await rulesOf(first!)).toMatchObject({ freeLosses: 1, unknownHandlerSince: null })
+    await cancel(store.database, [first!], why)
   })
 
   it('is not touched by a report with an old fence, which is put on record', async () => {

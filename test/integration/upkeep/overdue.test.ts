@@ -79,6 +79,15 @@ describe('the sweeper', () => {
     expect(await ending(late!)).toBe('SKIPPED')
   })
 
+  it('leaves alone what was leased within its window, though it was handed back', async () => {
+    const held = await swept.leased(worker, { startWithinSec: 10 })
+    await swept.store.report([endOf(held, 'HANDED_BACK', { reason: 'SHUTDOWN' })])
+    await swept.age(11_000)
+    await swept.sweep()
+    expect(await swept.execution(held.executionId)).toMatchObject({ state: 'PENDING', attempt: 0 })
+    await done(await swept.leasedAgain(worker))
+  })
+
   it('ends what is pending at its deadline, and tells what runs to stop', async () => {
     const running = await swept.leased(worker, { ...atOnce, deadlineSec: 10, cancelGraceSec: 5 })
     const [pending] = await swept.store.submit(1, { deadlineSec: 10 })

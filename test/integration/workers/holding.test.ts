@@ -94,6 +94,22 @@ describe('a heartbeat', () => {
   })
 })
 
+describe('what may start only once', () => {
+  it('is not handed back if its handler has begun since the node looked', async () => {
+    const worker = await desk.register()
+    const held = await desk.held(worker, { delivery: 'AT_MOST_ONCE' })
+    const handBack = () =>
+      desk.engine.completion.end({
+        ...{ executionId: held.executionId, fence: held.fence, actor: 'node', from: 'NODE' },
+        said: { outcome: 'HANDED_BACK', reason: 'NOT_NAMED', began: false },
+      })
+    expect((await desk.report(worker, { began: [held] })).began).toEqual(['ACCEPTED'])
+    expect(await handBack()).toBe('BUSY')
+    expect(await desk.execution(held.executionId)).toMatchObject({ state: 'RUNNING', fence: held.fence })
+    await succeed(worker, held)
+  })
+})
+
 describe('a lease', () => {
   it('whose answer nobody waits for any more is handed back, no attempt used', async () => {
     const worker = await desk.register()

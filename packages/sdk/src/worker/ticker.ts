@@ -29,7 +29,7 @@ export class Ticker {
 
   watch(held: Held): void {
     this.#watched.add(held)
-    this.#timer ??= setInterval(() => this.#tick(), tickMs)
+    this.#timer ??= setInterval(() => this.tick(), tickMs)
   }
 
   unwatch(held: Held): void {
@@ -38,6 +38,20 @@ export class Ticker {
     const waiters = this.#emptyWaiters
     this.#emptyWaiters = []
     for (const resolve of waiters) resolve()
+  }
+
+  /** Does what is due by now. */
+  tick(): void {
+    if (this.#watched.size === 0) this.close()
+    const now = this.#clock.now()
+    for (const held of this.#watched) if (now >= held.wakeAt) this.#due(held, now)
+  }
+
+  /** When something is due next, on the local clock. */
+  nextDue(): number {
+    let next = Number.POSITIVE_INFINITY
+    for (const { wakeAt } of this.#watched) next = Math.min(next, wakeAt)
+    return next
   }
 
   /** Resolves when nothing is watched. */
@@ -49,11 +63,5 @@ export class Ticker {
   close(): void {
     if (this.#timer !== null) clearInterval(this.#timer)
     this.#timer = null
-  }
-
-  #tick(): void {
-    if (this.#watched.size === 0) this.close()
-    const now = this.#clock.now()
-    for (const held of this.#watched) if (now >= held.wakeAt) this.#due(held, now)
   }
 }

@@ -185,6 +185,15 @@ export class Worker {
     return this.#health.now()
   }
 
+  /**
+   * Does at once what is due by the worker's clock (timeouts, the end of a grace) and answers when the next is. For whoever
+   * sets that clock; by itself the worker looks every few milliseconds.
+   */
+  tick(): number {
+    this.#ticker.tick()
+    return this.#ticker.nextDue()
+  }
+
   stats(): WorkerStats {
     const { PREFETCHED, RUNNING, REPORTING } = this.#table.counts()
     return {

@@ -153,7 +153,7 @@ describe('what the node itself says', () => {
   it('HANDED_BACK with AT_MOST_ONCE: once its handler has begun it may not start again', () => {
     const once = rules({}, { delivery: 'AT_MOST_ONCE' })
     const back = (began: boolean) => decide(node({ outcome: 'HANDED_BACK', reason: 'NOT_NAMED', began }), once, now, 0)
-    expect(back(false)).toMatchObject({ outcome: 'HANDED_BACK', next: 'RETRY' })
+    expect(back(false)).toMatchObject({ outcome: 'HANDED_BACK', next: 'RETRY_UNBEGUN' })
     expect(back(true)).toMatchObject({ next: 'DEAD', reason: 'OUTCOME_UNKNOWN' })
   })
 
@@ -180,5 +180,7 @@ describe('what the node itself says', () => {
     const ends = [0, 1, 2, 3].map((freeLosses) => decide(lost, rules({ freeLosses }), now, 0))
     expect(ends.map(({ outcome }) => outcome)).toEqual(['HANDED_BACK', 'HANDED_BACK', 'HANDED_BACK', 'WORKER_LOST'])
     expect(ends[0]).toMatchObject({ next: 'RETRY', reason: 'WORKER_LOST', retryAt: Math.ceil(now) })
+    const once = decide(lost, rules({}, { delivery: 'AT_MOST_ONCE' }), now, 0)
+    expect(once).toMatchObject({ outcome: 'HANDED_BACK', next: 'RETRY_UNBEGUN' })
   })
 })

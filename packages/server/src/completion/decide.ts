@@ -87,7 +87,7 @@ function decideNode(
 ): AttemptEnd {
   switch (said.outcome) {
     case 'HANDED_BACK':
-      return handBack(base, said.reason, said.began, rules, now)
+      return ifUnbegun(handBack(base, said.reason, said.began, rules, now), said, rules)
     case 'TIMED_OUT': {
       const error = {
         name: 'TimedOut',
@@ -97,12 +97,18 @@ function decideNode(
     }
     case 'WORKER_LOST': {
       if (!said.began && rules.freeLosses < maxFreeLosses) {
-        return { ...base, outcome: 'HANDED_BACK', next: 'RETRY', reason: 'WORKER_LOST', retryAt: Math.ceil(now) }
+        const back = { ...base, outcome: 'HANDED_BACK', reason: 'WORKER_LOST', retryAt: Math.ceil(now) } as const
+        return ifUnbegun({ ...back, next: 'RETRY' }, said, rules)
       }
       const error = { name: 'WorkerLost', message: 'the worker was not heard of any more' }
       return fail({ ...base, error }, { outcome: 'WORKER_LOST', errorName: null }, rules, now, chance)
     }
   }
+}
+
+/** A node knows what it has read; what may start only once may have begun since. */
+function ifUnbegun(end: AttemptEnd, { began }: { began: boolean }, { policy }: ExecutionRules): AttemptEnd {
+  return !began && policy.delivery === 'AT_MOST_ONCE' ? { ...end, next: 'RETRY_UNBEGUN' } : end
 }
 
 function handBack(base: AttemptEnd, reason: string, began: boolean, rules: ExecutionRules, now: number): AttemptEnd {

@@ -9,13 +9,14 @@ interface Given {
   due: number
   shard?: number
   version?: number
+  asOf?: number
 }
 
-function entry({ key, tenant, due, shard = 0, version = 1 }: Given): HotEntry {
+function entry({ key, tenant, due, shard = 0, version = 1, asOf = 0 }: Given): HotEntry {
   const schedule = { jobId: key, shard, version, nominal: due, due, fires: 0 } as (HotEntry & {
     source: 'schedules'
   })['schedule']
-  return { key, tenant, due, shard, tries: 0, source: 'schedules', schedule }
+  return { key, tenant, due, shard, tries: 0, asOf, source: 'schedules', schedule }
 }
 
 const keys = (entries: HotEntry[]) => entries.map(({ key }) => key)
@@ -46,6 +47,15 @@ describe('the wheel', () => {
     expect(taken?.source === 'schedules' && taken.schedule.version).toBe(2)
     expect(others).toEqual([])
     expect(keys(wheel.take(300, 10))).toEqual(['b'])
+  })
+
+  it('keeps what is known over what was read before that', () => {
+    const wheel = new Wheel()
+    wheel.put(entry({ key: 'a', tenant: 't', due: 2_000, asOf: 20 }))
+    wheel.put(entry({ key: 'a', tenant: 't', due: 1_000, asOf: 19 }))
+    expect(wheel.take(1_500, 10)).toEqual([])
+    wheel.put(entry({ key: 'a', tenant: 't', due: 1_200, asOf: 20 }))
+    expect(keys(wheel.take(1_500, 10))).toEqual(['a'])
   })
 
   it('forgets the shards that are not led any more, also what was due already', () => {

@@ -22,6 +22,8 @@ export class Wheel implements HotWindow {
   put(entry: HotEntry): void {
     const known = this.#entries.get(entry.key)
     if (known) {
+      // A read that began before a FIRE was answered may bring what stood there before it.
+      if (known.asOf > entry.asOf) return
       if (known.due === entry.due && sameVersion(known, entry)) return
       this.#slots.get(slotOf(known.due))?.delete(known.key)
     }

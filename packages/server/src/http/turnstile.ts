@@ -15,6 +15,7 @@ export class Turnstile {
   /** Who is inside or waits, the one whose turn is next first. */
   readonly #lines = new Map<string, Line>()
   #inside = 0
+  #waiting = 0
 
   constructor({ places, mostWaiting }: { places: number; mostWaiting: number }) {
     this.#places = places
@@ -26,8 +27,10 @@ export class Turnstile {
     const line = this.#lines.get(tenant) ?? { inside: 0, waiting: [] }
     this.#lines.set(tenant, line)
     if (this.#hasPlace(line)) this.#enter(line)
-    else if (line.waiting.length < this.#mostWaiting) await new Promise<void>((enter) => line.waiting.push(enter))
-    else {
+    else if (line.waiting.length < this.#mostWaiting) {
+      this.#waiting++
+      await new Promise<void>((enter) => line.waiting.push(enter))
+    } else {
       throw new CarillonError('RATE_LIMITED', {
         message: `${line.waiting.length} requests of this tenant wait at this node already`,
         hint: 'Wait for the seconds in Retry-After; send fewer at the same time',
@@ -53,9 +56,11 @@ export class Turnstile {
     line.inside--
     this.#inside--
     if (line.inside === 0 && line.waiting.length === 0) this.#lines.delete(tenant)
+    if (this.#waiting === 0) return
     for (const [next, others] of this.#lines) {
       if (others.waiting.length === 0 || !this.#hasPlace(others)) continue
       this.#enter(others)
+      this.#waiting--
       // To the end: it is the others' turn now.
       this.#lines.delete(next)
       this.#lines.set(next, others)

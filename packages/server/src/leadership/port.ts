@@ -11,6 +11,8 @@ export type { LedShard }
 export interface Leadership extends Service {
   /** The shards this node leads, as far as it knows. */
   shards(): readonly LedShard[]
+  /** No other node is there, as far as this one knows. */
+  alone(): boolean
   onChange(listener: (shards: readonly LedShard[]) => void): () => void
   /** Look at the distribution now. */
   wake(): void

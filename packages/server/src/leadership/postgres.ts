@@ -27,6 +27,7 @@ export class PostgresLeadership implements Leadership {
   readonly #loop: Loop
   readonly #listeners = new Set<(shards: readonly LedShard[]) => void>()
   #shards: readonly LedShard[] = []
+  #alone = false
   #unsubscribe = () => {}
   #clockWarned = false
 
@@ -51,6 +52,7 @@ export class PostgresLeadership implements Leadership {
   async stop(): Promise<void> {
     this.#unsubscribe()
     await this.#loop.stop()
+    this.#alone = false
     this.#set([])
     await resign(this.#options.database, this.#options.nodeId)
     this.#options.signals.publish({ kind: 'SHARDS' })
@@ -58,6 +60,10 @@ export class PostgresLeadership implements Leadership {
 
   shards(): readonly LedShard[] {
     return this.#shards
+  }
+
+  alone(): boolean {
+    return this.#alone
   }
 
   onChange(listener: (shards: readonly LedShard[]) => void): () => void {
@@ -72,7 +78,8 @@ export class PostgresLeadership implements Leadership {
   async runOnce(): Promise<void> {
     const { database, nodeId, clock, signals } = this.#options
     const asked = monotonicMs()
-    const { shards, serverTime } = await claimShards(database, nodeId)
+    const { shards, alone, serverTime } = await claimShards(database, nodeId)
+    this.#alone = alone
     clock.measured(serverTime, asked, monotonicMs())
     this.#watchClock()
     const before = this.#shards.length

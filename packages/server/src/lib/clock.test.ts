@@ -21,6 +21,26 @@ describe('the clock of the installation', () => {
     expect(clock.now()).toBeCloseTo(5_000_020, 3)
   })
 
+  it('is not led astray by an answer that took long: what was known holds as far as the answer allows', () => {
+    const clock = new OffsetClock()
+    const asked = monotonicMs()
+    clock.measured(5_000_000, asked, asked)
+    // Asked at once, said after 4.9 s, for want of a connection: the middle would be 2.4 s ahead.
+    clock.measured(5_004_900, asked, asked + 5_000)
+    expect(clock.now()).toBeCloseTo(5_000_000, 3)
+    // What the answer rules out is given up: it cannot have been said before it was asked for.
+    clock.measured(5_090_000, asked, asked + 5_000)
+    expect(clock.now()).toBeCloseTo(5_085_000, 3)
+  })
+
+  it('is rather behind than ahead while only slow answers came', () => {
+    const clock = new OffsetClock()
+    const asked = monotonicMs()
+    clock.measured(5_000_000, asked, asked + 3_000)
+    vi.advanceTimersByTime(3_000)
+    expect(clock.now()).toBeCloseTo(5_000_000, 3)
+  })
+
   it('runs on with the monotonic clock, whatever happens to the wall clock', () => {
     const clock = new OffsetClock()
     clock.measured(5_000_000, monotonicMs(), monotonicMs())

@@ -2,24 +2,37 @@
 export interface Clock {
   /** The installation's time, milliseconds since 1970. */
   now(): number
+  /** How far it may be ahead of PostgreSQL's; a millisecond unless it says so. */
+  readonly aheadMs?: number
 }
+
+/** An answer within this time is taken for the time in its middle. */
+const closeMs = 50
 
 /** The machine's monotonic clock, set to the installation's time by measured offset. */
 export class OffsetClock implements Clock {
-  #offsetMs = 0
+  readonly aheadMs: number = 1
+  /** Null: nothing was measured yet. */
+  #offsetMs: number | null = null
 
   now(): number {
-    return monotonicMs() + this.#offsetMs
+    return monotonicMs() + (this.#offsetMs ?? 0)
   }
 
-  /** The database said `serverTime` in an answer to a question asked at `asked` and answered at `answered`. */
+  /**
+   * The database said `serverTime` in an answer to a question asked at `asked` and answered at `answered`. If that took
+   * long, it says little: the question may have waited for a connection, or the answer on its way. What was known before
+   * then holds as far as the answer allows, and at first the clock is rather behind than ahead.
+   */
   measured(serverTime: number, asked: number, answered: number): void {
-    this.#offsetMs = serverTime - (asked + answered) / 2
+    const [least, most] = [serverTime - answered, serverTime - asked]
+    const known = Math.min(Math.max(this.#offsetMs ?? least, least), most)
+    this.#offsetMs = most - least <= closeMs ? (least + most) / 2 : known
   }
 
   /** How far this machine's wall clock is from the installation's, for warnings and metrics. */
   get offsetMs(): number {
-    return this.#offsetMs + monotonicMs() - Date.now()
+    return this.now() - Date.now()
   }
 }
 

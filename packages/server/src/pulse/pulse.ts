@@ -21,6 +21,9 @@ export interface PulseSettings {
 
 export type PulseMessage = { workerIds: string[] } | { stop: true }
 
+/** What the rest of the node knows of it. */
+export type PulsePart = Pick<Pulse, 'start' | 'stop' | 'addWorker' | 'removeWorker'>
+
 export class Pulse implements Service {
   readonly #settings: PulseSettings
   readonly #logger: Logger

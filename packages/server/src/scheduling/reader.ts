@@ -2,9 +2,11 @@
  * Fills the hot window from the database, some seconds ahead. Each poll reads what the window's end has newly reached,
  * and looks back a few seconds for what came in late. A hint that something is due earlier is read at once; missing the
  * hint costs at most one poll. At a change of leadership and once a minute everything up to the window's end is read.
+ *
+ * Who is behind with firing does not look back: it would read again what it holds already. It makes up for that later.
  */
 import type { HotEntry, HotWindow } from '../hot-window/port.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, monotonicMs } from '../lib/clock.ts'
 import type { Database } from '../store/database.ts'
 import { type ReturnSource, readDueReturns } from '../store/executions/returning.ts'
 import { readDueSchedules } from '../store/schedules/read-due.ts'
@@ -27,6 +29,8 @@ export class WindowReader {
   /** Per source: everything due up to here has been read once. */
   readonly #readUpTo = new Map<Source, number>()
   #hint: number | null = null
+  /** The next look back begins here, or earlier: everything due before it that came late has been seen. */
+  #lookBackFrom = Number.POSITIVE_INFINITY
 
   constructor(options: { database: Database; window: HotWindow; clock: Clock; windowMs: number }) {
     this.#database = options.database
@@ -52,6 +56,11 @@ export class WindowReader {
     return true
   }
 
+  /** Something due at this time is to be read again, with the next look back. */
+  lookBackTo(due: number): void {
+    this.#lookBackFrom = Math.min(this.#lookBackFrom, due)
+  }
+
   async runOnce(shards: number[]): Promise<void> {
     if (shards.length === 0) return
     const now = this.#clock.now()
@@ -59,11 +68,14 @@ export class WindowReader {
     const full = now - this.#readAllAt >= fullEveryMs
     const hint = this.#hint
     this.#hint = null
+    const behind = this.#window.nextDue() === 0
+    const lookBackFrom = Math.min(this.#lookBackFrom, now - lookBackMs)
+    if (!behind) this.#lookBackFrom = now - lookBackMs
     await Promise.all(
       sources.map(async (source) => {
         const upTo = full ? 0 : (this.#readUpTo.get(source) ?? 0)
         // What came in late lies behind now: a submission by as long as its caller kept the transaction open.
-        const back = source === 'submissions' ? 0 : now - lookBackMs
+        const back = behind ? Number.POSITIVE_INFINITY : source === 'submissions' ? 0 : lookBackFrom
         // What a hint spoke of lies between it and the end of what was read.
         const backFrom = Math.floor(Math.min(back, hint ?? back))
         const backUntil = hint === null ? Math.ceil(now) : upTo
@@ -77,8 +89,10 @@ export class WindowReader {
   /** Reads a range of due times, in pages. Answers up to where it came. */
   async #read(source: Source, shards: number[], from: number, until: number): Promise<number> {
     let start = from
+    let limit = pageSize
     for (;;) {
-      const range = { shards, from: start, until, limit: pageSize }
+      const asOf = monotonicMs()
+      const range = { shards, from: start, until, limit }
       const entries =
         source === 'schedules'
           ? (await readDueSchedules(this.#database, range)).map(
@@ -88,6 +102,7 @@ export class WindowReader {
                 tenant: schedule.job.tenant,
                 due: schedule.due,
                 tries: 0,
+                asOf,
                 source,
                 schedule,
               }),
@@ -99,16 +114,18 @@ export class WindowReader {
                 tenant: item.tenant,
                 due: item.due,
                 tries: 0,
+                asOf,
                 source,
                 item,
               }),
             )
       for (const entry of entries) this.#window.put(entry)
-      if (entries.length < pageSize) return until
+      if (entries.length < limit) return until
       const last = entries.at(-1)!.due
       if (this.#window.size > maxEntries) return last
-      // More of one millisecond than a page holds: step over it, the look-back finds the rest.
-      start = last > start ? last : last + 1
+      // More of one millisecond than a page holds are read with a larger one.
+      limit = last > start ? pageSize : limit * 2
+      start = last
     }
   }
 }

@@ -8,7 +8,7 @@ import type { Flow } from '../domain/fairness.ts'
 import type { HotEntry, HotWindow } from '../hot-window/port.ts'
 import type { Leadership, LedShard } from '../leadership/port.ts'
 import { BatchLimit } from '../lib/batch-limit.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, monotonicMs } from '../lib/clock.ts'
 import { Loop } from '../lib/loop.ts'
 import type { Service } from '../lib/service.ts'
 import type { Logger } from '../observability/logger.ts'
@@ -22,8 +22,6 @@ import { planSchedule } from './plan.ts'
 import { WindowReader } from './reader.ts'
 
 const batchSize = 1_000
-/** The database compares due times with its own clock; ours may be a millisecond ahead. */
-const clockMarginMs = 1
 /** An entry the database did not move is tried again so soon, so often; after that the next read decides. */
 const againMs = 25
 const maxTries = 4
@@ -95,8 +93,10 @@ export class Scheduler implements Service {
   /** Fires everything that is due; answers how long until the next. */
   async #fireDue(): Promise<number> {
     const { window, clock, leadership } = this.#options
+    // The database compares due times with its own clock.
+    const { aheadMs = 1 } = clock
     for (;;) {
-      const now = clock.now() - clockMarginMs
+      const now = clock.now() - aheadMs
       const batch = window.take(now, this.#limit.current)
       if (batch.length === 0) break
       try {
@@ -108,7 +108,7 @@ export class Scheduler implements Service {
       }
     }
     const next = window.nextDue()
-    return next === null ? this.#options.pollMs : Math.max(0, next + clockMarginMs - clock.now())
+    return next === null ? this.#options.pollMs : Math.max(0, next + aheadMs - clock.now())
   }
 
   async #fireBatch(batch: HotEntry[], led: readonly LedShard[], now: number): Promise<void> {
@@ -149,6 +149,7 @@ export class Scheduler implements Service {
         'occurrences older than the kept history were passed over',
       )
     }
+    const asOf = monotonicMs()
     const moved = new Set(fired.moved)
     const moveOf = new Map(moves.map((move) => [move.jobId, move]))
     for (const entry of entries) {
@@ -162,7 +163,7 @@ export class Scheduler implements Service {
           due: move.nextDue,
           fires: entry.schedule.fires + move.fires,
         }
-        this.#options.window.put({ ...entry, due: move.nextDue, tries: 0, schedule })
+        this.#options.window.put({ ...entry, due: move.nextDue, tries: 0, asOf, schedule })
       }
     }
   }
@@ -194,7 +195,10 @@ export class Scheduler implements Service {
   }
 
   #again(entry: HotEntry): void {
-    if (entry.tries + 1 >= maxTries) return
+    if (entry.tries + 1 >= maxTries) {
+      this.#reader.lookBackTo(entry.source === 'schedules' ? entry.schedule.due : entry.item.due)
+      return
+    }
     this.#options.window.put({ ...entry, due: this.#options.clock.now() + againMs, tries: entry.tries + 1 })
   }
 

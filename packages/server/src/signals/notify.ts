@@ -1,7 +1,7 @@
 /**
  * Signals over LISTEN/NOTIFY. Notifications are sent by a statement of their own, never inside a transaction that
  * enqueues (NOTIFY takes a global lock at commit), and what comes within a few milliseconds goes out together.
- * A node hears its own signals directly, without the way over the database.
+ * A node hears its own signals directly, without the way over the database; one that is alone sends none.
  */
 import type pg from 'pg'
 import { Backoff } from '../lib/backoff.ts'
@@ -17,6 +17,7 @@ const payloadBytes = 7_000
 export class NotifySignals implements Signals {
   readonly #database: Database
   readonly #nodeId: string
+  readonly #alone: () => boolean
   readonly #logger: Logger
   readonly #listeners = new Set<(signal: Signal) => void>()
   readonly #backoff = new Backoff({ initialMs: 100, maxMs: 2_000 })
@@ -27,9 +28,10 @@ export class NotifySignals implements Signals {
   #client: pg.PoolClient | null = null
   #stopped = true
 
-  constructor(options: { database: Database; nodeId: string; logger: Logger }) {
+  constructor(options: { database: Database; nodeId: string; alone?: () => boolean; logger: Logger }) {
     this.#database = options.database
     this.#nodeId = options.nodeId
+    this.#alone = options.alone ?? (() => false)
     this.#logger = options.logger
   }
 
@@ -51,7 +53,7 @@ export class NotifySignals implements Signals {
 
   publish(signal: Signal): void {
     this.#deliver(signal)
-    if (this.#stopped || signal.kind === 'ENDED') return
+    if (this.#stopped || signal.kind === 'ENDED' || this.#alone()) return
     this.#outbox.push(signal)
     this.#timer ??= setTimeout(() => this.#send(), coalesceMs)
   }

@@ -9,7 +9,7 @@ import { mayRetryAtOnce } from './trouble.ts'
 const { Pool, types } = pg
 
 /** int8 as number: fences, tags and milliseconds stay far below 2^53. */
-const parsers: pg.CustomTypesConfig = {
+export const parsers: pg.CustomTypesConfig = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     if (oid === types.builtins.INT8) return Number
     if (oid === 1016) return (text: string) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number)) // int8[]

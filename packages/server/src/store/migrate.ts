@@ -45,7 +45,7 @@ export async function migrate(database: Database, settings: InstallationSettings
     await client.query('select pg_advisory_lock($1)', [advisoryLock])
     try {
       await client.query('begin')
-      await apply(client, settings)
+      await apply(client, settings, database.now)
       await client.query('commit')
     } catch (error) {
       await client.query('rollback')
@@ -58,7 +58,7 @@ export async function migrate(database: Database, settings: InstallationSettings
   }
 }
 
-async function apply(client: pg.PoolClient, settings: InstallationSettings): Promise<void> {
+async function apply(client: pg.PoolClient, settings: InstallationSettings, now: Date | null): Promise<void> {
   await requireServerVersion(client)
   // Asked first: even `create … if not exists` needs the right to create, which a node need not have.
   const { rows: books } = await client.query(`select to_regclass('carillon.function_texts') is not null there`)
@@ -84,7 +84,7 @@ async function apply(client: pg.PoolClient, settings: InstallationSettings): Pro
     ])
   }
   if (applied.every((m) => m.version <= newest)) await layFunctions(client)
-  await createInstallation(client, settings)
+  await createInstallation(client, settings, now)
 }
 
 async function requireServerVersion(client: pg.PoolClient): Promise<void> {
@@ -117,12 +117,17 @@ function digestOf(text: string): string {
 }
 
 /** The settings of the first node to arrive hold; later ones read them. */
-async function createInstallation(client: pg.PoolClient, settings: InstallationSettings): Promise<void> {
+async function createInstallation(
+  client: pg.PoolClient,
+  settings: InstallationSettings,
+  now: Date | null,
+): Promise<void> {
   const created = await client.query(
     `insert into carillon.installation (shard_count, partition_hours, retention_days, floor_id)
-     values ($1, $2, $3, carillon.first_id(carillon.ms(date_trunc('day', clock_timestamp() at time zone 'UTC') at time zone 'UTC' - interval '1 day')))
+     values ($1, $2, $3, carillon.first_id(carillon.ms(
+       date_trunc('day', coalesce($4, clock_timestamp()) at time zone 'UTC') at time zone 'UTC' - interval '1 day')))
      on conflict (singleton) do nothing`,
-    [settings.shardCount, settings.partitionHours, settings.retentionDays],
+    [settings.shardCount, settings.partitionHours, settings.retentionDays, now],
   )
   if (created.rowCount === 0) return
   await client.query('insert into carillon.shards (shard) select generate_series(0, $1 - 1)', [settings.shardCount])

@@ -21,7 +21,7 @@ import { readStanding, type Stood } from '../store/dedupes/stands.ts'
 import { readExecution } from '../store/executions/read.ts'
 import { claimAnswer, entryOf, type Once } from '../store/idempotency/answers.ts'
 import { readLedgerJob } from '../store/jobs/ledger.ts'
-import { readJob } from '../store/jobs/read.ts'
+import { readJob, readKeptJob } from '../store/jobs/read.ts'
 import { type Created, type Owner, type SubmissionsOptions, submitted } from './submissions.ts'
 import { asSubmission, isDue, mayBeSubmission, submissionOf } from './work.ts'
 
@@ -85,7 +85,10 @@ export async function submitDeduped(
 async function readKept(database: Database, tenant: string, stood: Stood): Promise<Created | null> {
   const { submissionId, executionId, state } = stood
   const coming = state === 'COMING'
-  const job = await (coming ? readJob : readLedgerJob)(database, tenant, submissionId)
+  // One that passed in a pause, or was deleted after that, has an execution but is still among the jobs.
+  const job = coming
+    ? await readJob(database, tenant, submissionId)
+    : ((await readLedgerJob(database, tenant, submissionId)) ?? (await readKeptJob(database, tenant, submissionId)))
   const execution = coming ? null : await readExecution(database, tenant, executionId)
   if (!job || (!coming && !execution)) return null
   return { job, latest: execution, what: 'UNCHANGED', dedupe: { verdict: 'KEPT', executionId } }

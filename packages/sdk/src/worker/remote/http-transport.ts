@@ -87,7 +87,8 @@ export class HttpTransport implements Transport {
       method: 'POST',
       path: `/v1/workers/${report.workerId}/report`,
       body: reportBody(report),
-      repeatable: true,
+      // A heartbeat is true when it is made: told again later, it would leave out what was leased meanwhile.
+      repeatable: report.held === null,
       timeoutMs: reportMs,
     })) as ReportAnswer
     this.#pulse?.reported()

@@ -5,6 +5,7 @@ import { aborted, handler, quiet, type Run, Tally } from '../testing/rig.ts'
 import { execution, ScriptedTransport } from '../testing/scripted-transport.ts'
 import type { Worker } from '../worker.ts'
 import { createWorker, type RemoteWorkerOptions } from './create-worker.ts'
+import { HttpTransport } from './http-transport.ts'
 import { type ScriptedNode, scriptedNode } from './testing/scripted-node.ts'
 
 interface RigOptions extends Partial<RemoteWorkerOptions> {
@@ -91,6 +92,26 @@ describe('a remote worker', () => {
     expect(bodies.length).toBeGreaterThanOrEqual(3)
     expect(new Set(bodies.slice(0, 3)).size).toBe(1)
     expect(runs).toBe(1)
+  })
+
+  test('repeats what ended at another node, but no heartbeat: the worker makes a new one of what it holds by then', async () => {
+    const [a, b] = [await scriptedNode(), await scriptedNode()]
+    await using _ = a
+    await using __ = b
+    const transport = new HttpTransport({ urls: [a.url, b.url], logger: quiet })
+    const workerId = '01936b00-0000-8000-8000-000000000001'
+    await transport.register({ workerId, name: 'by hand', pools: [] })
+    const told = () => a.bodies('report').length + b.bodies('report').length
+    const report = { workerId, outcomes: [], began: [], progress: [] }
+    for (const node of [a, b]) node.known.add(workerId)
+    const preferred = a.bodies('register').length > 0 ? a : b
+    preferred.fault('report', { after: 'CUT' })
+    await transport.report({ ...report, held: null })
+    expect(told()).toBe(2)
+    for (const node of [a, b]) node.fault('report', { after: 'CUT' })
+    await expect(transport.report({ ...report, held: [] })).rejects.toThrow('gave no answer')
+    expect(told()).toBe(3)
+    await transport.close()
   })
 
   test('leases again after answers that were none', async () => {

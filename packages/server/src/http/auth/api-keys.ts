@@ -1,7 +1,7 @@
 /**
- * API keys against the table. What was read is at most 10 s old, so a revocation holds everywhere after that time. Keys
- * that do not exist are remembered as well, apart from the others: whoever guesses neither pushes those out nor gets more
- * than one query at a time out of this node.
+ * API keys against the table. What was read is at most 10 s old, so a revocation holds everywhere after that time; what is
+ * in use is read again before that, and nobody waits for it. Keys that do not exist are remembered as well, apart from the
+ * others: whoever guesses neither pushes those out nor gets more than one query at a time out of this node.
  */
 import { timingSafeEqual } from 'node:crypto'
 import { parseApiKey } from '../../domain/api-key.ts'
@@ -49,18 +49,22 @@ export class ApiKeys {
   }
 
   async identify(text: string): Promise<Caller> {
-    const key = this.#proved.get(text, this.#ticks()) ?? (await this.#prove(text))
+    const now = this.#ticks()
+    const known = this.#proved.get(text, now)
+    if (known && known.until - now < oldestMs / 2) this.#prove(text, known).catch(() => {})
+    const key = known ?? (await this.#prove(text))
     if (key.revoked) throw unauthenticated('the API key was revoked', 'Ask for a new one')
     if (key.expiresAt <= this.#clock.now()) throw unauthenticated('the API key has expired', 'Ask for a new one')
     return key.caller
   }
 
-  async #prove(text: string): Promise<KnownKey> {
+  /** `old`: what is to be read anew. */
+  async #prove(text: string, old?: KnownKey): Promise<KnownKey> {
     const given = parseApiKey(text)
     if (given === null) throw notKnown()
     const now = this.#ticks()
     let key = this.#known.get(given.keyId, now) ?? this.#unknown.get(given.keyId, now)
-    if (key === undefined) key = await this.#read(given.keyId)
+    if (key === undefined || key === old) key = await this.#read(given.keyId)
     if (key === null || !timingSafeEqual(key.hash, given.hash)) throw notKnown()
     this.#proved.set(text, key, key.until)
     return key

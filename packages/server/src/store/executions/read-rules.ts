@@ -13,7 +13,10 @@ export interface ExecutionRules {
   unknownHandlerSince: number | null
 }
 
-/** The rules of executions, by id. Only failures need them, so a success costs nothing. */
+/**
+ * The rules of executions, by id. Only failures need them, so a success costs nothing. What lies before a person brought an
+ * execution back was another life.
+ */
 export async function readRules(database: Database, ids: string[]): Promise<Map<string, ExecutionRules>> {
   const rows = await database.query<{
     execution_id: string
@@ -25,12 +28,16 @@ export async function readRules(database: Database, ids: string[]): Promise<Map<
   }>(
     'read-rules',
     `select e.execution_id, coalesce(e.policy, j.policy, v.policy) policy, carillon.ms(e.deadline_at) deadline_at, e.attempt,
-       (select count(*) from jsonb_array_elements(e.history) h
-         where h ->> 'to' = 'HANDED_BACK' and h ->> 'reason' = 'WORKER_LOST') free_losses,
-       (select min((h ->> 'at')::bigint) from jsonb_array_elements(e.history) h where h ->> 'reason' = 'UNKNOWN_HANDLER') unknown_since
+       past.free_losses, past.unknown_since
      from carillon.executions e
      left join carillon.jobs j on j.job_id = e.job_id and j.version = e.job_version
      left join carillon.job_versions v on v.job_id = e.job_id and v.version = e.job_version and j.job_id is null
+     cross join lateral (
+       select count(*) filter (where h.entry ->> 'to' = 'HANDED_BACK' and h.entry ->> 'reason' = 'WORKER_LOST') free_losses,
+         min((h.entry ->> 'at')::bigint) filter (where h.entry ->> 'reason' = 'UNKNOWN_HANDLER') unknown_since
+       from jsonb_array_elements(e.history) with ordinality h(entry, n)
+       where h.n > coalesce((select max(b.n) from jsonb_array_elements(e.history) with ordinality b(entry, n)
+                             where b.entry ->> 'to' = 'PENDING'), 0)) past
      where e.execution_id = any ($1::uuid[])`,
     [ids],
   )

@@ -13,7 +13,8 @@ export interface AttemptEnd {
   executionId: string
   fence: number
   outcome: 'SUCCEEDED' | FailureState | 'CANCELLED' | 'HANDED_BACK' | 'COMPLETED_IN_TRANSACTION'
-  next: 'RETRY' | 'DEAD' | null
+  /** RETRY_UNBEGUN: only if its handler has not begun by then; else it is BUSY, and to be looked at again. */
+  next: 'RETRY' | 'RETRY_UNBEGUN' | 'DEAD' | null
   reason: string | null
   retryAt: number | null
   startedAt: number | null

@@ -17,7 +17,7 @@ create or replace function carillon.standing(p_id uuid) returns text
 language sql stable
 as $$
   select case
-    when exists (select from carillon.jobs j where j.job_id = p_id and j.state <> 'DELETED') then 'COMING'
+    when exists (select from carillon.jobs j where j.job_id = p_id and j.state in ('ACTIVE', 'PAUSED')) then 'COMING'
     else (
       select case when e.state is not null then 'ENDED'
         when exists (select from carillon.running r where r.execution_id = e.execution_id) then 'STARTED'

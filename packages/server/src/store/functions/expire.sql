@@ -36,8 +36,9 @@ begin
   v_unstarted := array(
     select e.execution_id from unnest(v_ids, v_kinds) i(execution_id, kind)
     join carillon.executions e on e.execution_id = i.execution_id
-    where i.kind = 'START' and e.state is null and e.attempt = 0 and e.expires_at <= v_now and e.execution_id <> all (v_late)
-      and not exists (select from carillon.running r where r.execution_id = e.execution_id));   -- else it started in time
+    where i.kind = 'START' and e.state is null and e.expires_at <= v_now and e.execution_id <> all (v_late)
+      -- Else it was leased in time, though it may have been handed back since.
+      and e.attempt + e.releases = 0 and not exists (select from carillon.running r where r.execution_id = e.execution_id));
   v_ended := carillon.end_pending(v_late || v_unstarted,
     array_fill('DEAD'::text, array[cardinality(v_late)]) || array_fill('SKIPPED'::text, array[cardinality(v_unstarted)]),
     array_fill('DEADLINE'::text, array[cardinality(v_late)]) || array_fill('EXPIRED'::text, array[cardinality(v_unstarted)]),

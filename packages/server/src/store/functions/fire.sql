@@ -4,9 +4,10 @@
 -- to what that returned: a leader that was replaced, however long it slept, fires nothing. Version and due time are
 -- compared, so nothing fires from an old definition; payload and policies are read here, not taken from memory.
 --
--- p_*: one entry per schedule row to move; next null: no further occurrence. o_*: the occurrences of those schedules;
--- reason null: it fires, else it is recorded as SKIPPED (one row for `count` occurrences in a row).
+-- p_*: one entry per schedule row to move; next due null: no further occurrence, and next nominal is where it ended. o_*:
+-- the occurrences of those schedules; reason null: it fires, else it is recorded as SKIPPED (one row for `count` in a row).
 -- A job whose live execution must be replaced but is being ended right now is left out of `moved`: it fires a moment later.
+-- So is one of which an occurrence is not due yet: the clock of the leader that planned it is ahead of ours.
 -- Locks: shards (share), schedules by id (SKIP LOCKED: an edit under way goes first), then see overlap_verdicts.
 -- Indexes: schedules_pkey, jobs_by_id, executions_pkey. What was locked is moved by its place, not searched again.
 -- Figures (test/integration/plans): 33.5 buffers a row and 15 besides at 1,000,000 jobs, 31.2 at 10,000; searched again by
@@ -36,11 +37,13 @@ declare
   -- What is locked: where each row lies, and its number in p_*.
   v_places tid[];
   v_numbers bigint[];
+  v_early uuid[];
 begin
   v_shards := carillon.hold_shards(p_shards, p_epochs);
   if cardinality(v_shards) = 0 then
     return;
   end if;
+  v_early := array(select o.job_id from unnest(o_jobs, o_dues) o(job_id, due) where o.due > carillon.ms(v_now));
 
   select array_agg(x.job_id), array_agg(x.place), array_agg(x.number), bool_or(x.overlap <> 'ALLOW')
   into moved, v_places, v_numbers, v_guarded from (
@@ -51,6 +54,7 @@ begin
     -- The due time in milliseconds, so that it is not looked for by index: of a thousand jobs due in the same instant
     -- each would be found among all others. [m] 361 ms of 429 for 1,000.
     where s.version = i.version and carillon.ms(s.due) = i.due and i.due <= carillon.ms(v_now) and s.shard = any (v_shards)
+      and (v_early = '{}' or i.job_id <> all (v_early))
     order by s.job_id for update of s skip locked) x;
   if moved is null then
     return;
@@ -147,21 +151,28 @@ begin
   from unnest(o_jobs, o_ids) o(job_id, execution_id) where (v_all or o.job_id = any (moved)) and o.execution_id < v_floor;
 
   update carillon.schedules s
-  set nominal = carillon.at(p_next_nominals[m.number]), due = carillon.at(p_next_dues[m.number]),
-    fires = s.fires + p_fires[m.number]
+  set nominal = case when p_next_dues[m.number] is not null then carillon.at(p_next_nominals[m.number]) end,
+    due = carillon.at(p_next_dues[m.number]), fires = s.fires + p_fires[m.number]
   from unnest(v_places, v_numbers) m(place, number) where s.ctid = m.place;
 
-  -- Jobs without a further occurrence: a one-shot leaves, its definition is in the ledger now.
+  -- Jobs without a further occurrence: a one-shot leaves, its definition is in the ledger now. What a recurring one was
+  -- until now is kept.
   if p_next_dues is null or array_position(p_next_dues, null) is not null then
     with over as (
-      select i.job_id from unnest(p_jobs, p_next_dues) i(job_id, due) where i.due is null and (v_all or i.job_id = any (moved))
+      select i.job_id, i.ended from unnest(p_jobs, p_next_dues, p_next_nominals) i(job_id, due, ended)
+      where i.due is null and (v_all or i.job_id = any (moved))
     ), completed as (
       update carillon.jobs j set state = 'COMPLETED', updated_at = v_now from over
-      where j.job_id = over.job_id and j.type in ('CRON', 'INTERVAL') returning j.job_id, j.tenant, j.name, j.key, j.version
+      where j.job_id = over.job_id and j.type in ('CRON', 'INTERVAL')
+      returning j.job_id, j.tenant, j.name, j.key, j.version, over.ended
+    ), in_spans as (
+      insert into carillon.job_spans (job_id, version, state, since, until, computed_at, stood)
+      select j.job_id, j.version, j.state, j.updated_at, v_now, v_now, carillon.at(c.ended)
+      from completed c join carillon.jobs j on j.job_id = c.job_id
     ), gone as (
       delete from carillon.jobs j using over
       where j.job_id = over.job_id and j.type not in ('CRON', 'INTERVAL')
-      returning j.job_id, j.tenant, j.name, j.key, j.version
+      returning j.job_id, j.tenant, j.name, j.key, j.version, over.ended
     ), in_events as (
       insert into carillon.events (at, tenant, type, job_id, detail)
       select v_now, j.tenant, 'job.completed', j.job_id, carillon.job_detail(j.name, j.key, 'COMPLETED', j.version)

@@ -2,7 +2,7 @@
 --
 -- p_outcomes: SUCCEEDED, FAILED, TIMED_OUT, WORKER_LOST, CANCELLED, HANDED_BACK, COMPLETED_IN_TRANSACTION.
 -- p_nexts, for what did not succeed: RETRY (back at p_retries_at) or DEAD (p_reasons says why); decided by
--- domain/retry.ts from the policy. Two things on the row go before what the report says: `completed` (the handler's
+-- domain/retry.ts from the policy. RETRY_UNBEGUN: if its handler has begun since somebody looked, it is BUSY instead. Two things on the row go before what the report says: `completed` (the handler's
 -- own transaction committed the result) makes it SUCCEEDED, `cancel_at` makes whatever did not succeed CANCELLED.
 -- Verdicts, in the order of the input: ACCEPTED, REFUSED (old fence, put on record), BUSY (the row is locked: report
 -- again with the next batch). No verdicts at all: everything was accepted and has ended.
@@ -26,8 +26,9 @@ declare
   v_all boolean;
 begin
   v_held := array(
-    select r.execution_id from unnest(p_ids, p_fences) i(execution_id, fence)
+    select r.execution_id from unnest(p_ids, p_fences, p_nexts) i(execution_id, fence, next)
     join carillon.running r on r.execution_id = i.execution_id and r.fence = i.fence
+    where i.next is distinct from 'RETRY_UNBEGUN' or not r.began
     order by r.execution_id for update of r skip locked);
   v_all := cardinality(v_held) = cardinality(p_ids);
 
@@ -104,8 +105,9 @@ begin
     select array_agg(
       case when i.execution_id = any (v_held) then 'ACCEPTED'
            when exists (select from carillon.running r where r.execution_id = i.execution_id and r.fence = i.fence) then 'BUSY'
-           -- The same report once more, after its answer was lost.
-           when e.fence = i.fence and e.state = case i.outcome when 'COMPLETED_IN_TRANSACTION' then 'SUCCEEDED' else i.outcome end
+           -- The same report once more, after its answer was lost. Under the fence that succeeded that is any: a handler
+           -- may throw after its own transaction has completed it.
+           when e.fence = i.fence and e.state in ('SUCCEEDED', i.outcome)
              or e.history @> jsonb_build_array(jsonb_build_object('fence', i.fence,
                'to', case i.outcome when 'COMPLETED_IN_TRANSACTION' then 'FAILED' else i.outcome end)) then 'ACCEPTED'
            else 'REFUSED' end

@@ -98,13 +98,14 @@ export async function stopOperation(
   const rows = await database.query<{ n: number }>(
     'stop-operation',
     `with stopped as (
-       update carillon.operations set state = 'CANCELLED', finished_at = clock_timestamp(), updated_at = clock_timestamp()
-       where operation_id = $1 and state = 'RUNNING' returning operation_id, tenant
+       update carillon.operations set state = 'CANCELLED', finished_at = coalesce($3, clock_timestamp()),
+         updated_at = coalesce($3, clock_timestamp())
+       where operation_id = $1 and state = 'RUNNING' returning operation_id, tenant, finished_at
      ), noted as (
-       insert into carillon.audit (tenant, actor, action, subject)
-       select tenant, $2, 'operation.cancelled', operation_id::text from stopped)
+       insert into carillon.audit (at, tenant, actor, action, subject)
+       select finished_at, tenant, $2, 'operation.cancelled', operation_id::text from stopped)
      select count(*) n from stopped`,
-    [operationId, actor],
+    [operationId, actor, database.now],
   )
   return rows[0]!.n > 0
 }
@@ -116,9 +117,10 @@ export async function failOperation(
 ): Promise<void> {
   await database.query(
     'fail-operation',
-    `update carillon.operations set state = 'FAILED', error = $3, finished_at = clock_timestamp(), updated_at = clock_timestamp()
+    `update carillon.operations set state = 'FAILED', error = $3, finished_at = coalesce($4, clock_timestamp()),
+       updated_at = coalesce($4, clock_timestamp())
      where operation_id = $1 and fence = $2 and state = 'RUNNING'`,
-    [operationId, fence, error],
+    [operationId, fence, error, database.now],
   )
 }
 

@@ -115,12 +115,12 @@ export async function readOldestNeeded(database: Database, belowId: string, died
          (select execution_id from carillon.submissions order by execution_id limit 1) union all
          select carillon.first_id(carillon.ms(min(s.nominal))) from carillon.schedules s
            join carillon.jobs j on j.job_id = s.job_id
-           where s.due <= clock_timestamp() and j.type in ('ONE_SHOT', 'DELAYED') union all
+           where s.due <= coalesce($3, clock_timestamp()) and j.type in ('ONE_SHOT', 'DELAYED') union all
          (select n.execution_id from carillon.endings n join carillon.executions e on e.execution_id = n.execution_id
            where n.execution_id < $1 and n.state = 'DEAD' and e.finished_at >= carillon.at($2)
            order by n.execution_id limit 1)) needed
        where id < $1`,
-      [belowId, diedAfter],
+      [belowId, diedAfter, database.now],
     )
     return rows[0]!.id
   })

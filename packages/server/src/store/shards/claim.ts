@@ -5,18 +5,20 @@ export interface LedShard {
   epoch: number
 }
 
-/** Takes this node's share of the shards (see functions/claim_shards.sql) and tells the server's time. */
+/** Takes this node's share of the shards (see functions/claim_shards.sql); tells whether others are there, and the time. */
 export async function claimShards(
   database: Database,
   nodeId: string,
-): Promise<{ shards: LedShard[]; serverTime: number }> {
-  const rows = await database.query<{ shards: LedShard[] | null; server_time: number }>(
+): Promise<{ shards: LedShard[]; alone: boolean; serverTime: number }> {
+  const rows = await database.query<{ shards: LedShard[] | null; alone: boolean; server_time: number }>(
     'claim-shards',
     `select (select json_agg(json_build_object('shard', c.shard, 'epoch', c.epoch)) from carillon.claim_shards($1, $2) c) shards,
-       carillon.ms(clock_timestamp()) server_time`,
+       not exists (select from carillon.nodes where node_id <> $1 and lease_until > coalesce($2, clock_timestamp())) alone,
+       carillon.ms(coalesce($2, clock_timestamp())) server_time`,
     [nodeId, database.now],
   )
-  return { shards: rows[0]!.shards ?? [], serverTime: rows[0]!.server_time }
+  const { shards, alone, server_time: serverTime } = rows[0]!
+  return { shards: shards ?? [], alone, serverTime }
 }
 
 /** Gives up every shard and the node's lease, so that others need not wait for it to run out. */

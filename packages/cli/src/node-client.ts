@@ -1,7 +1,7 @@
 /** The way to a node. Every command that speaks HTTP does so through this. */
 import { type Client, createClient } from '@carillon/sdk'
 
-export type NodeClient = Pick<Client, 'call' | 'events' | 'close'>
+export type NodeClient = Pick<Client, 'call' | 'events' | 'verify' | 'close'>
 
 export interface Reach {
   urls: readonly string[]

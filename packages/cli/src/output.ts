@@ -20,6 +20,7 @@ export class Output {
   readonly json: boolean
   readonly verbose: boolean
   readonly #color: boolean
+  #inProgress = false
 
   constructor(options: OutputOptions) {
     this.json = options.json
@@ -40,6 +41,13 @@ export class Output {
   /** About what was asked for: goes to stderr. */
   note(text: string): void {
     if (!this.json) process.stderr.write(`${text}\n`)
+  }
+
+  /** How far long work has come: one line that is written over, where there is a terminal. Null takes it away. */
+  progress(text: string | null): void {
+    if (!this.moving || (text === null && !this.#inProgress)) return
+    this.#inProgress = text !== null
+    process.stderr.write(`\r\u001b[K${text ?? ''}`)
   }
 
   /** One JSON document, or one line of several; only with --json. */

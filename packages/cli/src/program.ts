@@ -18,6 +18,7 @@ import { registerOperations } from './commands/operations.ts'
 import { registerPools } from './commands/pools.ts'
 import { registerServe } from './commands/serve.ts'
 import { registerTokens } from './commands/tokens.ts'
+import { registerVerify } from './commands/verify.ts'
 import { registerWorker } from './commands/worker.ts'
 import { registerWorkers } from './commands/workers.ts'
 import { exitCodes, failureOf, type Negative } from './failure.ts'
@@ -26,7 +27,7 @@ import { Output } from './output.ts'
 const registrars = [
   ...[registerDemo, registerDev, registerServe, registerWorker, registerMigrate, registerTokens, registerDoctor],
   ...[registerJobs, registerExecutions, registerDeadLetters, registerPools, registerWorkers, registerOperations],
-  registerEvents,
+  ...[registerEvents, registerVerify],
   ...[registerApply, registerImport, registerNext, registerDefaults],
 ]
 

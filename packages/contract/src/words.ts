@@ -85,6 +85,13 @@ export type EventType = (typeof eventTypes)[number]
 export const eventFilters = [...eventTypes, 'job.*', 'execution.*'] as const
 export type EventTypeFilter = (typeof eventFilters)[number]
 
+export const findingKinds = ['MISSED', 'DOUBLED'] as const
+export type FindingKind = (typeof findingKinds)[number]
+
+/** What is wrong with an occurrence: the first two are MISSED, the others DOUBLED. */
+export const findingReasons = ['NO_ROW', 'OVERDUE', 'WRONG_ID', 'NOT_SCHEDULED', 'PAUSED'] as const
+export type FindingReason = (typeof findingReasons)[number]
+
 export const workerStates = ['LIVE', 'SUSPECT'] as const
 export type WorkerState = (typeof workerStates)[number]
 

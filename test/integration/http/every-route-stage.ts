@@ -86,8 +86,8 @@ const definition = { type: 'CRON', schedule: '0 4 1 1 *', target: { pool: 'defau
 /** Everything, were it not for the tenant. */
 const filter = { from: '2020-01-01T00:00:00Z' }
 
-/** What would not end by itself is asked to. */
-const queries: Record<string, string> = { streamEvents: '?waitSec=0' }
+/** What would not end by itself is asked to; what must be given is. */
+const queries: Record<string, string> = { streamEvents: '?waitSec=0', verify: '?from=2020-01-01T00:00:00Z' }
 
 const bodies: Record<string, unknown> = {
   createJob: definition,

@@ -39,6 +39,7 @@ export const apiPaths = {
   getOperation: 'GET /v1/operations/:operationId',
   cancelOperation: 'POST /v1/operations/:operationId/cancel',
   listAudit: 'GET /v1/audit',
+  verify: 'GET /v1/verify',
   streamEvents: 'GET /v1/events',
   healthz: 'GET /healthz',
   readyz: 'GET /readyz',

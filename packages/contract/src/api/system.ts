@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { Operation } from '../schemas/operation.ts'
 import { closed, Instant, Json, Name, Nullable, Uuid } from '../schemas/scalars.ts'
+import { Verification } from '../schemas/verification.ts'
 import { operation } from './operation.ts'
 import { Page, pageFields } from './pages.ts'
 
@@ -64,6 +65,33 @@ export const systemOperations = {
     ),
     answers: { 200: { description: 'A page', schema: Page(AuditEntry, 'AuditPage') } },
     errors: [],
+  }),
+  verify: operation({
+    method: 'GET',
+    path: '/v1/verify',
+    heavy: true,
+    tag,
+    scope: 'jobs:read',
+    summary: 'Compare the ledger with the schedules',
+    description:
+      'Computes again which occurrences were due from `from` on and before `to`, and compares them with the ledger: what is ' +
+      'missing, what is there twice, what was late, what was skipped and why. A request does a bounded part of it; go on ' +
+      'with `nextCursor`, leaving everything else as it is, until it is null, and add the parts up.',
+    query: Type.Object(
+      {
+        from: Instant,
+        to: Type.Optional(Type.Unsafe<string>({ ...Instant, description: 'Exclusive; now, if left out or later.' })),
+        job: Type.Optional(Type.String({ format: 'uuid', description: 'Only this job.' })),
+        lateAfterMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400_000, default: 1_000 })),
+        limit: Type.Optional(
+          Type.Integer({ minimum: 0, maximum: 1_000, default: 100, description: 'So many findings are listed.' }),
+        ),
+        cursor: pageFields.cursor,
+      },
+      closed,
+    ),
+    answers: { 200: { description: 'What was found', schema: Verification } },
+    errors: ['JOB_NOT_FOUND', 'TIME_OUT_OF_RANGE'],
   }),
   healthz: operation({
     method: 'GET',

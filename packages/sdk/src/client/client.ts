@@ -20,6 +20,7 @@ import { type EventsOptions, tellEvents } from './events.ts'
 import { ExecutionHandle } from './handle.ts'
 import type { CallAnswer, CallInput, OperationId } from './operations.ts'
 import { type EnqueueOptions, jobInputOf, type ScheduleOptions } from './submission.ts'
+import { type VerifyOptions, type VerifyResult, verifyAll } from './verify.ts'
 
 export type ClientOptions = NodeOptions
 
@@ -165,6 +166,23 @@ export class Client {
   /** Brings a dead or cancelled execution back, with all its attempts. */
   async replay(executionId: string): Promise<void> {
     await this.call('retryExecution', { params: { executionId } })
+  }
+
+  /**
+   * Compares the ledger with the schedules: what is missing, what is there twice, what was late, what was skipped and why.
+   * A long time takes many requests; `onPart` is told how far it has got.
+   *
+   * @example
+   * ```ts
+   * import { createClient } from '@carillon/sdk'
+   *
+   * const client = createClient({ urls: ['http://127.0.0.1:7171'] })
+   * const { verdict, missed, doubled } = await client.verify({ from: '2030-01-01T00:00:00Z', to: '2030-01-02T00:00:00Z' })
+   * console.log(verdict, missed, doubled)
+   * ```
+   */
+  verify(options: VerifyOptions): Promise<VerifyResult> {
+    return verifyAll((query) => this.call('verify', { query }), options)
   }
 
   /**

@@ -6,15 +6,19 @@ import { type BackfillInput, planBackfill, type Recorded, type SkippedRow } from
 const everyOne: Omit<BackfillInput, 'occurrences'> = {
   ...{ recorded: new Map(), before: null, includeSkipped: true, room: Number.POSITIVE_INFINITY, jitterMs: 0 },
   idOf: (nominal) => `#${nominal}`,
-  next: (after) => after + 1,
-  previous: (_, before) => before - 1,
-  count: (first, before) => before - first,
+  countingOf: () => ({
+    next: (after) => after + 1,
+    previous: (_, before) => before - 1,
+    count: (first, before) => before - first,
+  }),
 }
 
 const plan = (occurrences: number[], more: Partial<BackfillInput> = {}) =>
   planBackfill({ ...everyOne, occurrences, ...more })
 const ran: Recorded = { skipped: null }
-const skipped = (first: number, last = first): SkippedRow => ({ id: `#${first}`, first, last, count: last - first + 1 })
+const skipped = (first: number, last = first): SkippedRow => ({
+  ...{ id: `#${first}`, first, last, count: last - first + 1, version: 1 },
+})
 const filled = (made: ReturnType<typeof plan>) => made.fills.map(({ nominal, passed }) => [nominal, passed])
 
 describe('what a backfill lets go', () => {
@@ -52,6 +56,19 @@ describe('what a backfill lets go', () => {
       { id: '#4', last: 4, head: 0, prev: null, tail: null },
       null,
     ])
+  })
+
+  it('cuts by the schedule that the row was counted by: nothing of it is lost to another one', () => {
+    const even = {
+      next: (after: number) => after + 2 - (after % 2),
+      previous: (_: number, before: number) => before - 2 + (before % 2),
+      count: (first: number, before: number) => Math.ceil(before / 2) - Math.ceil(first / 2),
+    }
+    const row = { ...skipped(2, 10), count: 5, version: 1 }
+    const [fill] = plan([5], { before: row, countingOf: () => even }).fills
+    expect(fill!.cover).toMatchObject({ head: 2, prev: 4, tail: { nominal: 6, count: 3 } })
+    const [own] = plan([6], { before: row, countingOf: () => even }).fills
+    expect(own!.cover).toMatchObject({ head: 2, prev: 4, tail: { nominal: 8, count: 2 } })
   })
 
   it('keeps every occurrence in exactly one row, whatever was there', () => {
@@ -104,7 +121,10 @@ function applied(ledger: Row[], { fills }: ReturnType<typeof plan>): Row[] {
       if (old.id === id) rows = rows.filter((row) => row !== old)
       else Object.assign(old, { last: cover.prev, count: cover.head })
       const { tail } = cover
-      if (tail) rows.push({ id: tail.id, first: tail.nominal, last: cover.last, count: tail.count, skipped: true })
+      if (tail) {
+        const { id, nominal: first, count } = tail
+        rows.push({ id, first, last: cover.last, count, version: 1, skipped: true })
+      }
     }
     rows.push({ ...skipped(nominal), skipped: false })
   }

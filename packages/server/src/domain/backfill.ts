@@ -4,8 +4,8 @@
  *
  * A SKIPPED row may stand for several occurrences in a row. Running one of them cuts that row: what lies before it stays in
  * the row, what lies after it gets a row of its own. So every occurrence is recorded in exactly one row at any time, however
- * far the backfill has come. Parts are counted by the schedule as it is now: if that has changed since, the parts are
- * its, the sum is kept.
+ * far the backfill has come. Parts are counted by the schedule that the job had when they were skipped: what is run now may be
+ * an occurrence of another one.
  */
 
 /** A SKIPPED row: the occurrences it stands for. */
@@ -14,6 +14,17 @@ export interface SkippedRow {
   first: number
   last: number
   count: number
+  /** Of the job, when they were skipped. */
+  version: number | null
+}
+
+/** Occurrences of one of the schedules that the job has had. */
+export interface Counting {
+  next: (after: number) => number | null
+  /** The last occurrence before `before`, from `first` on. */
+  previous: (first: number, before: number) => number
+  /** Occurrences from `first` on and before `before`. */
+  count: (first: number, before: number) => number
 }
 
 /** What the ledger has at the time of an occurrence. */
@@ -48,11 +59,7 @@ export interface BackfillInput {
   room: number
   idOf: (nominal: number) => string
   jitterMs: number
-  next: (after: number) => number | null
-  /** The last occurrence before `before`, from `first` on. */
-  previous: (first: number, before: number) => number
-  /** Occurrences from `first` on and before `before`. */
-  count: (first: number, before: number) => number
+  countingOf: (version: number | null) => Counting
 }
 
 export interface BackfillPlan {
@@ -78,7 +85,10 @@ export function planBackfill(input: BackfillInput): BackfillPlan {
       const cut = cover && cutOf(input, cover, nominal)
       plan.fills.push({ id: idOf(nominal), nominal, due: nominal + jitterMs, passed: plan.passed, cover: cut })
       plan.passed = 0
-      if (cut) reach = cut.tail && { id: cut.tail.id, first: cut.tail.nominal, last: cut.last, count: cut.tail.count }
+      if (cover && cut) {
+        const { version } = cover
+        reach = cut.tail && { id: cut.tail.id, first: cut.tail.nominal, last: cut.last, count: cut.tail.count, version }
+      }
     }
     plan.position = nominal
   }
@@ -86,12 +96,15 @@ export function planBackfill(input: BackfillInput): BackfillPlan {
 }
 
 function cutOf(input: BackfillInput, cover: SkippedRow, nominal: number): Cut {
-  const { idOf, jitterMs, next, previous, count } = input
-  const { id, first, last } = cover
-  const head = nominal === first ? 0 : Math.min(Math.max(count(first, nominal), 1), Math.max(cover.count - 1, 1))
+  const { idOf, jitterMs } = input
+  const { id, first, last, version } = cover
+  const { next, previous, count } = input.countingOf(version)
+  // None, if the schedule was changed since, and the time is one of the new one only.
+  const own = count(nominal, nominal + 1)
+  const head = nominal === first ? 0 : Math.min(Math.max(count(first, nominal), 1), Math.max(cover.count - own, 1))
   const prev = nominal === first ? null : Math.max(previous(first, nominal), first)
   const following = next(nominal)
-  const left = cover.count - head - 1
+  const left = cover.count - head - own
   const tail =
     following === null || following > last || left < 1
       ? null

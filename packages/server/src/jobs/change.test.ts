@@ -42,6 +42,17 @@ describe('a change of the definition', () => {
     expect(change).toMatchObject({ nominal: noon + hourMs / 2, skipped: [{ nominal: noon, reason: 'EDITED' }] })
   })
 
+  it('after an outage records all that it removes, not only the first', () => {
+    const late = { now: noon + 3 * hourMs + 60_000, floor: 0 }
+    const change = redefined(job(), definition({ schedule: '30 * * * *' }), null, late)
+    expect(change.nominal).toBe(noon + 3.5 * hourMs)
+    expect(change.skipped).toMatchObject([{ nominal: noon, last: noon + 3 * hourMs, count: 4, reason: 'EDITED' }])
+    const forgetful = { ...late, floor: noon + 2 * hourMs }
+    expect(redefined(job(), definition({ schedule: '30 * * * *' }), null, forgetful).skipped).toMatchObject([
+      { nominal: noon + 2 * hourMs, last: noon + 3 * hourMs },
+    ])
+  })
+
   it('of a paused job records what has passed', () => {
     const since = job({ state: 'PAUSED', nominal: noon - 2 * hourMs, due: null })
     const change = redefined(since, definition({ schedule: '30 * * * *' }), null, moment)

@@ -34,6 +34,7 @@ export function resumed(job: JobRecord, moment: Moment): JobChange | null {
     due: next === null ? null : next + jitterMsOf(job.definition),
     live: null,
     skipped,
+    computedAt: Math.floor(moment.now),
   }
 }
 
@@ -49,12 +50,14 @@ export function settled(job: JobRecord, moment: Moment): JobChange | null {
     due: null,
     live: null,
     skipped,
+    computedAt: Math.floor(moment.now),
   }
 }
 
 export function removed(job: JobRecord, moment: Moment): JobChange {
   const skipped = job.state === 'PAUSED' ? passedWhilePaused(job, moment).skipped : []
-  return { definition: null, state: 'DELETED', nominal: null, due: null, live: null, skipped }
+  const computedAt = Math.floor(moment.now)
+  return { definition: null, state: 'DELETED', nominal: null, due: null, live: null, skipped, computedAt }
 }
 
 /** `live`: see JobChange. */
@@ -74,14 +77,14 @@ export function redefined(job: JobRecord, definition: JobRow, live: string[] | n
   const state = job.state === 'COMPLETED' ? 'ACTIVE' : job.state
   const standing = (nominal: number, skipped: JobChange['skipped']): JobChange => {
     const due = state === 'PAUSED' ? null : nominal + jitterMsOf(definition)
-    return { definition, state, nominal, due, live, skipped }
+    return { definition, state, nominal, due, live, skipped, computedAt: Math.floor(now) }
   }
   if (sameOccurrences && job.nominal !== null) return standing(job.nominal, [])
   const { skipped, next } = state === 'PAUSED' ? passedWhilePaused(job, moment) : { skipped: [], next: job.nominal }
   if (next !== null && next <= now) {
     // Its time has come and it has not fired yet: if it is still an occurrence, it stays.
     if (occursAt(definition, next)) return standing(next, skipped)
-    skipped.push(edited(job, next))
+    skipped.push(...edited(job, next, moment))
   }
   return standing(nominalAfter(definition, now) ?? firstOccurrence(definition, now), skipped)
 }
@@ -120,9 +123,15 @@ function passedWhilePaused(
   }
 }
 
-function edited(job: JobRecord, nominal: number): JobChange['skipped'][number] {
-  const id = executionIdOf(job.definition, nominal)
-  return { id, nominal, due: job.due ?? nominal, reason: 'EDITED', last: null, count: null }
+/** What had come by now and has not fired: the occurrence the schedule stands at and, after an outage, those after it. */
+function edited({ definition }: JobRecord, nominal: number, { now, floor }: Moment): JobChange['skipped'] {
+  const { missed } = missedWhilePaused(scheduleOf(definition, nominal), boundsOf(definition), nominal, Math.floor(now))
+  if (missed === null || missed.last < floor) return []
+  const { last, count } = missed
+  const first = Math.max(missed.first, floor)
+  const several = count > 1 ? { last, count } : { last: null, count: null }
+  const id = executionIdOf(definition, first)
+  return [{ id, nominal: first, due: first + jitterMsOf(definition), reason: 'EDITED', ...several }]
 }
 
 function occursAt(job: JobRow, nominal: number): boolean {

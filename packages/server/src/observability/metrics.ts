@@ -3,6 +3,16 @@ import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
+/** What has been found by comparing the ledger with the schedules. */
+export interface VerifiedFigures {
+  /** Milliseconds. */
+  verifiedUntil: number
+  occurrences: number
+  missed: number
+  doubled: number
+  late: number
+}
+
 export class Metrics {
   readonly #registry = new Registry()
   readonly #requests = new Histogram({
@@ -18,6 +28,17 @@ export class Metrics {
     labelNames: ['where'],
     registers: [this.#registry],
   })
+  readonly #verifiedUntil = new Gauge({
+    name: 'carillon_verified_until_seconds',
+    help: 'Time up to which the ledger has been compared with the schedules, seconds since 1970',
+    registers: [this.#registry],
+  })
+  readonly #verified = new Gauge({
+    name: 'carillon_verified_occurrences',
+    help: 'Occurrences that were compared, and of them missed, doubled and late, since the installation is watched',
+    labelNames: ['result'],
+    registers: [this.#registry],
+  })
 
   constructor() {
     collectDefaultMetrics({ register: this.#registry })
@@ -27,8 +48,14 @@ export class Metrics {
     this.#requests.observe({ operation, status }, seconds)
   }
 
-  /** In Prometheus' text form. */
-  async text(executions: Record<string, number>): Promise<string> {
+  /** In Prometheus' text form. `verified`: null while nobody has begun to compare. */
+  async text(executions: Record<string, number>, verified: VerifiedFigures | null): Promise<string> {
+    if (verified) {
+      const { verifiedUntil, occurrences, missed, doubled, late } = verified
+      this.#verifiedUntil.set(verifiedUntil / 1_000)
+      const results = { compared: occurrences, missed, doubled, late }
+      for (const [result, count] of Object.entries(results)) this.#verified.set({ result }, count)
+    }
     for (const [where, count] of Object.entries(executions)) this.#queue.set({ where }, count)
     return this.#registry.metrics()
   }

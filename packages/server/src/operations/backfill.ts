@@ -1,6 +1,6 @@
 /** Backfills: which occurrences of a job are meant, and the next ones to let go. */
 import { CarillonError } from '@carillon/contract'
-import { type BackfillPlan, planBackfill } from '../domain/backfill.ts'
+import { type BackfillPlan, type Counting, planBackfill, type SkippedRow } from '../domain/backfill.ts'
 import { firstIdAt, timeOf } from '../domain/identity.ts'
 import { jitterOffsetMs } from '../domain/jitter.ts'
 import { countWithin, nextWithin, previousWithin, upcoming } from '../domain/schedule.ts'
@@ -8,6 +8,7 @@ import type { Database } from '../store/database.ts'
 import { readRecorded, readSkippedBefore } from '../store/executions/read-occurrences.ts'
 import { boundsOf, executionIdOf, scheduleOf } from '../store/job-schedule.ts'
 import { readJob } from '../store/jobs/read.ts'
+import { readVersions } from '../store/jobs/versions.ts'
 import type { BackfillParams } from '../store/operations/operations.ts'
 import { readInstallation } from '../store/partitions/manage.ts'
 import type { JobRecord } from '../store/rows.ts'
@@ -84,15 +85,34 @@ export async function planStretch(
     ),
     readSkippedBefore(database, definition.job_id, firstIdAt(occurrences[0]!)),
   ])
+  const countingOf = await countingsOf(database, job, [before, ...recorded.values().map(({ skipped }) => skipped)])
   const plan = planBackfill({
     ...{ occurrences, recorded, before, includeSkipped: params.includeSkipped, room },
     idOf: (nominal) => executionIdOf(definition, nominal),
     jitterMs: jitterOffsetMs(definition.job_id, definition.jitter_sec),
-    next: (nominal) => nextWithin(schedule, bounds, nominal),
-    previous: (first, nominal) => previousWithin(schedule, bounds, first, nominal) ?? first,
-    count: (first, nominal) => countWithin(schedule, bounds, first - 1, nominal - 1),
+    countingOf,
   })
   return { ...plan, over: isLast && plan.position === occurrences.at(-1) }
+}
+
+/** The schedules these rows were counted by; the present one for those that are gone. */
+async function countingsOf(
+  database: Database,
+  { definition, version }: JobRecord,
+  rows: readonly (SkippedRow | null)[],
+): Promise<(of: number | null) => Counting> {
+  const others = rows.flatMap((row) => (row?.version == null || row.version === version ? [] : [row.version]))
+  const earlier = await readVersions(database, definition.job_id, [...new Set(others)])
+  return (of) => {
+    const counted = earlier.get(of ?? version) ?? definition
+    const schedule = scheduleOf(counted, null)
+    const bounds = boundsOf(counted)
+    return {
+      next: (nominal) => nextWithin(schedule, bounds, nominal),
+      previous: (first, nominal) => previousWithin(schedule, bounds, first, nominal) ?? first,
+      count: (first, nominal) => countWithin(schedule, bounds, first - 1, nominal - 1),
+    }
+  }
 }
 
 /** How many occurrences a backfill would let go, as far as they are counted. */

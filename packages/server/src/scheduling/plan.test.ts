@@ -51,13 +51,19 @@ describe('the plan for a schedule that is due', () => {
 
   it('the last fire that is allowed is the last', () => {
     const { move } = planSchedule(row({ ...everyMinute, maxFires: 5 }, { fires: 4 }), noon)
-    expect(move).toMatchObject({ fires: 1, nextNominal: null, nextDue: null })
+    expect(move).toMatchObject({ fires: 1, nextNominal: noon + 1, nextDue: null })
   })
 
   it('after the end of the schedule nothing fires', () => {
     const { move, occurrences } = planSchedule(row({ ...everyMinute, endAt: noon }), noon)
     expect(occurrences).toHaveLength(1)
-    expect(move.nextNominal).toBeNull()
+    expect(move).toMatchObject({ nextNominal: noon + 1, nextDue: null })
+  })
+
+  it('where no fire is left it ends where it stands', () => {
+    const { move, occurrences } = planSchedule(row({ ...everyMinute, maxFires: 5 }, { fires: 5 }), noon)
+    expect(occurrences).toEqual([])
+    expect(move).toMatchObject({ nextNominal: noon, nextDue: null, fires: 0 })
   })
 
   it.each<[string, JobInput]>([
@@ -66,7 +72,7 @@ describe('the plan for a schedule that is due', () => {
   ])('%s: fires once, under the id of the job itself', (_, input) => {
     const { move, occurrences } = planSchedule(row(input), noon + 3)
     expect(occurrences.map(({ executionId }) => executionId)).toEqual([jobId])
-    expect(move).toMatchObject({ nextNominal: null, nextDue: null, fires: 1 })
+    expect(move).toMatchObject({ nextDue: null, fires: 1 })
   })
 
   it('INTERVAL: counts from its anchor', () => {

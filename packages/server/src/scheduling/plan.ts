@@ -1,6 +1,6 @@
 /** What FIRE shall do with a schedule row that is due: pure, from the row, its job and the time. */
 import { jitterOffsetMs } from '../domain/jitter.ts'
-import { planFire } from '../domain/misfire.ts'
+import { type FirePlan, planFire } from '../domain/misfire.ts'
 import { boundsOf, executionIdOf, scheduleOf } from '../store/job-schedule.ts'
 import type { Move, Occurrence } from '../store/schedules/fire.ts'
 import type { DueSchedule } from '../store/schedules/read-due.ts'
@@ -39,7 +39,7 @@ export function planSchedule(row: DueSchedule, now: number): PlannedFire {
       jobId: row.jobId,
       version: row.version,
       due: row.due,
-      nextNominal: plan.next,
+      nextNominal: plan.next ?? endOf(plan, row.nominal),
       nextDue: plan.next === null ? null : plan.next + jitterMs,
       fires: plan.fire.length,
     },
@@ -48,4 +48,10 @@ export function planSchedule(row: DueSchedule, now: number): PlannedFire {
       ...plan.fire.map(({ nominal }) => occurrence(nominal, null)),
     ],
   }
+}
+
+/** What lies before this has been dealt with, when nothing comes after it. */
+function endOf({ fire, skips }: FirePlan, nominal: number): number {
+  const last = Math.max(fire.at(-1)?.nominal ?? 0, skips.at(-1)?.last ?? 0)
+  return last === 0 ? nominal : last + 1
 }

@@ -1,5 +1,5 @@
 /**
- * The pruner removes what nothing refers to any more, a little at a time: deleted jobs and old versions whose history is
+ * The pruner removes what nothing refers to any more, a little at a time: deleted jobs, old versions and spans whose history is
  * gone, nodes that have long been away, the tags of tenants that are not ahead of their lane (for those, the lane's
  * virtual time says the same), answers that are repeated no more, dedupe keys under which nothing stands, and long work
  * that ended before all that is kept.
@@ -8,7 +8,7 @@ import { timeOf } from '../domain/identity.ts'
 import type { Database } from '../store/database.ts'
 import { pruneStands, type StandPosition } from '../store/dedupes/stands.ts'
 import { pruneAnswers } from '../store/idempotency/answers.ts'
-import { pruneFlows, pruneJobs, pruneVersions } from '../store/jobs/prune.ts'
+import { pruneFlows, pruneJobs, pruneSpans, pruneVersions } from '../store/jobs/prune.ts'
 import { pruneOperations } from '../store/operations/operations.ts'
 import { readInstallation } from '../store/partitions/manage.ts'
 import { forgetNodes } from '../store/shards/claim.ts'
@@ -27,6 +27,7 @@ export class Pruner {
     const floor = timeOf((await readInstallation(this.#database)).floorId)
     await drain(() => pruneVersions(this.#database, floor, batchSize))
     await drain(() => pruneJobs(this.#database, floor, batchSize))
+    await drain(() => pruneSpans(this.#database, floor, batchSize))
     await drain(() => pruneFlows(this.#database, batchSize))
     await drain(() => pruneAnswers(this.#database, batchSize))
     await this.#pruneStands()

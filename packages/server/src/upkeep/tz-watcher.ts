@@ -11,6 +11,7 @@ import { nextWithin, previousWithin, type Schedule, type ScheduleBounds } from '
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Database } from '../store/database.ts'
+import { noteTzVersion } from '../store/installation/tz-version.ts'
 import { boundsOf, scheduleOf } from '../store/job-schedule.ts'
 import { changeJob } from '../store/jobs/change.ts'
 import { readJobsAfter } from '../store/jobs/read.ts'
@@ -33,7 +34,7 @@ export class TzWatcher {
     const installation = await readInstallation(database)
     if (installation.tzVersion === tzVersion) return
     const moved = installation.tzVersion === null ? [] : await this.recomputeAll()
-    await database.query(null, 'update carillon.installation set tz_version = $1', [tzVersion])
+    await noteTzVersion(database, tzVersion)
     if (installation.tzVersion === null) return
     logger.warn(
       { from: installation.tzVersion, to: tzVersion, moved: moved.length },

@@ -8,10 +8,11 @@ interface Row {
   state: string | null
   last: number | null
   count: number | null
+  version: number | null
 }
 
 const columns = `e.execution_id id, carillon.ms(e.scheduled_for) nominal, e.state, carillon.ms(e.skipped_last) "last",
-  e.skipped_count count`
+  e.skipped_count count, e.job_version "version"`
 
 /** By nominal time; those without a row are left out. Index: executions_pkey. */
 export async function readRecorded(database: Database, ids: string[]): Promise<Map<number, Recorded>> {
@@ -54,6 +55,6 @@ export async function readOpen(database: Database, ids: string[]): Promise<strin
   return rows.map((row) => row.id)
 }
 
-function skippedOf({ id, nominal, last, count }: Row): SkippedRow {
-  return { id, first: nominal, last: last ?? nominal, count: count ?? 1 }
+function skippedOf({ id, nominal, last, count, version }: Row): SkippedRow {
+  return { id, first: nominal, last: last ?? nominal, count: count ?? 1, version }
 }

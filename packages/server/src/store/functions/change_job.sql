@@ -5,10 +5,11 @@
 -- trigger moves no schedule, so the caller cannot know.
 -- p_skipped: occurrences that this change removes, recorded as SKIPPED: {id, nominal, due, reason, last, count}.
 -- p_audit: who did it, {actor, action, detail}; recorded in the same transaction.
--- Locks: schedules, then executions by id (of p_live), executions and endings for p_skipped.
+-- p_computed_at: what the caller took for now; what the job was until then is kept in job_spans.
+-- Locks: schedules, its own row in job_spans, executions by id (of p_live), executions and endings for p_skipped.
 create or replace function carillon.change_job(
   p_id uuid, p_version int, p_seen_state text, p_seen_due bigint, p_job jsonb, p_state text, p_nominal bigint, p_due bigint,
-  p_live uuid[], p_skipped jsonb, p_audit jsonb, p_now timestamptz default null)
+  p_live uuid[], p_skipped jsonb, p_audit jsonb, p_now timestamptz default null, p_computed_at bigint default null)
 returns boolean
 language plpgsql volatile
 as $$
@@ -29,6 +30,10 @@ begin
     return false;
   end if;
 
+  insert into carillon.job_spans (job_id, version, state, since, until, computed_at, stood, stands)
+  select p_id, j.version, j.state, j.updated_at, v_now, coalesce(carillon.at(p_computed_at), v_now), s.nominal,
+    carillon.at(p_nominal)
+  from carillon.jobs j join carillon.schedules s on s.job_id = j.job_id where j.job_id = p_id;
   if p_job is not null then
     insert into carillon.job_versions select j.*, v_now from carillon.jobs j where j.job_id = p_id;
     v_new := jsonb_populate_record(null::carillon.jobs, p_job);

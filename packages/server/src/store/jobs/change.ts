@@ -13,6 +13,8 @@ export interface JobChange {
   live: string[] | null
   /** Occurrences the change removes. */
   skipped: { id: string; nominal: number; due: number; reason: string; last: number | null; count: number | null }[]
+  /** What was taken for now: `skipped` has what had passed by then. Left out: nothing depends on it. */
+  computedAt?: number
 }
 
 /** Who changed it, for the audit. */
@@ -39,7 +41,7 @@ export async function changeJob(
     const rows = await database.query<{ changed: boolean }>(
       'change-job',
       `select case when changed then true else not carillon.unclaim_answer($13) end changed from (
-         select carillon.change_job($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12) changed
+         select carillon.change_job($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$14) changed
          where carillon.claim_answer($13, $12) offset 0) done`,
       [
         seen.definition.job_id,
@@ -55,6 +57,7 @@ export async function changeJob(
         audit === null ? null : JSON.stringify(audit),
         database.now,
         entry && JSON.stringify(entry),
+        change.computedAt ?? null,
       ],
     )
     if (rows.length === 0) throw new AnsweredBefore()

@@ -20,6 +20,24 @@ export function pruneVersions(database: Database, before: number, limit: number)
   )
 }
 
+/**
+ * Spans that ended before `before`, but for the last of each job: it says where the schedule went on. Index: their primary key,
+ * for those that came after.
+ */
+export function pruneSpans(database: Database, before: number, limit: number): Promise<number> {
+  return removed(
+    database,
+    `delete from carillon.job_spans where ctid in (
+       select p.ctid from carillon.job_spans p
+       where p.until < carillon.at($1)
+         and (not exists (select from carillon.jobs j where j.job_id = p.job_id)
+           or exists (select from carillon.job_spans q
+                      where q.job_id = p.job_id and q.span_id > p.span_id and q.until < carillon.at($1)))
+       limit $2)`,
+    [before, limit],
+  )
+}
+
 /** Jobs deleted before `before`, with their schedules. Locks: schedules by id (SKIP LOCKED), jobs. */
 export async function pruneJobs(database: Database, before: number, limit: number): Promise<number> {
   const rows = await database.query<{ n: number }>(

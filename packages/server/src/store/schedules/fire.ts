@@ -8,8 +8,9 @@ export interface Move {
   jobId: string
   version: number
   due: number
-  /** Null: no further occurrence. */
+  /** Where it moves to; without a further occurrence, where it ended: everything before is on record. */
   nextNominal: number | null
+  /** Null: no further occurrence. */
   nextDue: number | null
   fires: number
 }

@@ -1,0 +1,11 @@
+import type { Database } from '../database.ts'
+
+/** Notes with which tz database schedules are computed from now on, and since when, if it was another one. Locks: the row. */
+export async function noteTzVersion(database: Database, tzVersion: string): Promise<void> {
+  await database.query(
+    null,
+    `update carillon.installation
+     set tz_version = $1, tz_changed_at = case when tz_version is not null then coalesce($2, clock_timestamp()) end`,
+    [tzVersion, database.now],
+  )
+}

@@ -1,0 +1,98 @@
+/** How far the ledger has been compared with the schedules, and since when it can be. */
+import { timeOf } from '../../domain/identity.ts'
+import type { Database } from '../database.ts'
+
+/** What the ledger and the schedules can say. Milliseconds. */
+export interface Horizon {
+  /** Nothing is kept of what lies before. */
+  floor: number
+  /** Before this another tz database was used. Null: never. */
+  tzChangedAt: number | null
+}
+
+export async function readHorizon(database: Database): Promise<Horizon> {
+  const rows = await database.query<{ floor: string; tz_changed_at: number | null }>(
+    'verify-read-horizon',
+    'select n.floor_id floor, carillon.ms(n.tz_changed_at) tz_changed_at from carillon.installation n',
+  )
+  const { floor, tz_changed_at: tzChangedAt } = rows[0]!
+  return { floor: timeOf(floor), tzChangedAt }
+}
+
+export interface Progress {
+  /** Whatever was due before has been compared. */
+  verifiedUntil: number
+  pass: { to: number; position: string } | null
+  occurrences: number
+  missed: number
+  doubled: number
+  late: number
+}
+
+/** Null: nobody has begun. */
+export async function readProgress(database: Database): Promise<Progress | null> {
+  const rows = await database.query<Omit<Progress, 'pass'> & { to: number | null; position: string | null }>(
+    'verify-read-progress',
+    `select carillon.ms(v.verified_until) "verifiedUntil", carillon.ms(v.pass_to) "to", v.position, v.occurrences, v.missed,
+       v.doubled, v.late from carillon.verification v`,
+  )
+  if (!rows[0]) return null
+  const { to, position, ...progress } = rows[0]
+  return { ...progress, pass: to === null ? null : { to, position: position! } }
+}
+
+/** Begins to watch: what was due before is left to whoever asks for it. */
+export async function beginWatching(database: Database, from: number): Promise<void> {
+  await database.query(
+    null,
+    'insert into carillon.verification (verified_until) values (carillon.at($1)) on conflict do nothing',
+    [from],
+  )
+}
+
+/** The first time that a schedule stands at. Null: none is to come. Index: schedules_due. */
+export async function readOldestDue(database: Database): Promise<number | null> {
+  const rows = await database.query<{ due: number | null }>(
+    'verify-read-oldest-due',
+    'select carillon.ms(s.due) due from carillon.schedules s where s.due is not null order by s.due limit 1',
+  )
+  return rows[0]?.due ?? null
+}
+
+export interface Step {
+  /** Where the pass began and the step before ended (null: it begins). If it is not so any more, somebody else goes on. */
+  from: number
+  seen: string | null
+  /** Null: the pass is over. */
+  position: string | null
+  to: number
+  occurrences: number
+  missed: number
+  doubled: number
+  late: number
+  /** For the audit. */
+  findings: { tenant: string; action: string; subject: string; detail: object }[]
+}
+
+/** Writes down a step and what it found, in one go. False: somebody else did. Locks: the row. */
+export async function writeStep(database: Database, step: Step): Promise<boolean> {
+  const rows = await database.query<{ written: boolean }>(
+    'verify-write-step',
+    `with moved as (
+       update carillon.verification v
+       set verified_until = case when $2::text is null then carillon.at($3) else v.verified_until end,
+         pass_to = case when $2::text is not null then carillon.at($3) end, position = $2,
+         occurrences = v.occurrences + $4, missed = v.missed + $5, doubled = v.doubled + $6, late = v.late + $7
+       where v.position is not distinct from $1::text and carillon.ms(v.verified_until) = $10 returning 1
+     ), noted as (
+       insert into carillon.audit (at, tenant, actor, action, subject, detail)
+       select coalesce($9, clock_timestamp()), f.tenant, 'verifier', f.action, f.subject, f.detail
+       from jsonb_to_recordset($8) f(tenant text, action text, subject text, detail jsonb) where exists (select from moved))
+     select exists (select from moved) written`,
+    [
+      ...[step.seen, step.position, step.to, step.occurrences, step.missed, step.doubled, step.late],
+      ...[JSON.stringify(step.findings), database.now, step.from],
+    ],
+  )
+  return rows[0]!.written
+}

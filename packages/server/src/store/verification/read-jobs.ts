@@ -1,0 +1,92 @@
+/** Jobs with what they were over time, in pages by id, for the comparison with the ledger. See functions/verify.sql. */
+import type { JobState } from '@carillon/contract'
+import type { Database } from '../database.ts'
+import type { TimesRow } from '../job-schedule.ts'
+import type { JobRow } from '../rows.ts'
+
+/** What of a definition is needed to compute what it should have done. */
+export type TimedRow = TimesRow & Pick<JobRow, 'tenant' | 'jitter_sec' | 'misfire_after_sec' | 'max_fires'>
+
+/** What a job was until it was changed. Times in milliseconds. See migrations/0004_verification.sql. */
+export interface KnownSpan {
+  version: number
+  state: JobState
+  since: number
+  until: number
+  computedAt: number
+  stood: number | null
+  stands: number | null
+}
+
+export interface VerifiedJob {
+  jobId: string
+  tenant: string
+  version: number
+  state: JobState
+  createdAt: number
+  updatedAt: number
+  /** Where its schedule stands. */
+  nominal: number | null
+  /** By version: the present one, and those of the spans. */
+  definitions: Map<number, TimedRow>
+  /** Oldest first: those that ended in the range or later, and the one before. */
+  spans: KnownSpan[]
+}
+
+export interface JobsPage {
+  jobs: VerifiedJob[]
+  /** The last job that was walked over. Null: there are no more. */
+  last: string | null
+}
+
+export interface JobsScope {
+  /** Null: every tenant. */
+  tenant: string | null
+  /** Null: all of them. */
+  jobId: string | null
+  from: number
+  to: number
+}
+
+interface Row {
+  job_id: string
+  state: JobState
+  tenant: string
+  version: number
+  created_at: number
+  updated_at: number
+  nominal: number | null
+  spans: KnownSpan[] | null
+  /** Null: there is nothing to verify. */
+  definitions: (TimedRow & { version: number })[] | null
+}
+
+/** At most `limit` jobs from `fromId` on. */
+export async function readJobsToVerify(
+  database: Database,
+  { tenant, jobId, from, to }: JobsScope,
+  fromId: string,
+  limit: number,
+): Promise<JobsPage> {
+  const rows = await database.query<Row>('verify-jobs', 'select * from carillon.verify_jobs($1, $2, $3, $4, $5, $6)', [
+    tenant,
+    jobId,
+    fromId,
+    limit,
+    from,
+    to,
+  ])
+  return {
+    jobs: rows.flatMap((row) => (row.definitions === null ? [] : [jobOf(row, row.definitions)])),
+    last: rows.length < limit ? null : rows.at(-1)!.job_id,
+  }
+}
+
+function jobOf(row: Row, definitions: (TimedRow & { version: number })[]): VerifiedJob {
+  const { tenant, version, state, nominal } = row
+  return {
+    ...{ jobId: row.job_id, tenant, version, state, nominal, createdAt: row.created_at, updatedAt: row.updated_at },
+    definitions: new Map(definitions.map(({ version: of, ...definition }) => [of, definition])),
+    spans: row.spans ?? [],
+  }
+}

@@ -1,0 +1,70 @@
+/** The comparison as somebody outside asks for it: a part at a time, each bounded, of one tenant. */
+import { CarillonError, type Finding as WireFinding, type Verification as WireVerification } from '@carillon/contract'
+import { isId } from '../domain/identity.ts'
+import type { Database } from '../store/database.ts'
+import { readHorizon } from '../store/verification/progress.ts'
+import { type Check, checkPage, firstPosition, type Position } from './page.ts'
+import { addTally, emptyTally, type Finding } from './tally.ts'
+
+/** A part ends after so many pages or occurrences, whichever comes first: a second's work or less. */
+const pagesPerPart = 20
+const occurrencesPerPart = 50_000
+
+/** `cursor` of the part before; null: the first one. */
+export async function verifyPart(database: Database, asked: Check, cursor: string | null): Promise<WireVerification> {
+  const begun = cursor === null ? { to: asked.to, position: firstPosition } : decode(cursor)
+  const check = { ...asked, to: Math.min(begun.to, Math.floor(asked.now)) }
+  const tally = emptyTally()
+  let position: Position | null = begun.position
+  for (let pages = 0; position !== null && pages < pagesPerPart; pages++) {
+    const page = await checkPage(database, check, position)
+    addTally(tally, page.tally, asked.listed)
+    position = page.next
+    if (tally.checked.occurrences >= occurrencesPerPart) break
+  }
+  const { floor } = await readHorizon(database)
+  const { checked, missed, doubled, late, skipped, pending, findings } = tally
+  return {
+    from: iso(check.from),
+    to: iso(check.to),
+    ...{ checked, missed, doubled, late, skipped, pending },
+    outsideHistory: { before: check.from < floor ? iso(floor) : null, jobs: tally.outsideHistory.jobs },
+    findings: findings.map(wireOf),
+    nextCursor: position && encode({ to: check.to, position }),
+  }
+}
+
+function wireOf({ kind, why, jobId, scheduledFor, executionId }: Finding): WireFinding {
+  return { kind, why, jobId, scheduledFor: iso(scheduledFor), executionId }
+}
+
+interface Place {
+  to: number
+  position: Position
+}
+
+function encode({ to, position }: Place): string {
+  const where = position.at === 'JOBS' ? ['J', position.jobId, position.nominal] : ['I', position.afterId, 0]
+  return Buffer.from([to, ...where].join(' ')).toString('base64url')
+}
+
+function decode(cursor: string): Place {
+  const [to, at, id = '', nominal, ...more] = Buffer.from(cursor, 'base64url').toString().split(' ')
+  const times = [Number(to), Number(nominal)]
+  const whole = times.every((time) => Number.isSafeInteger(time) && time >= 0 && time < 2 ** 47)
+  if (!whole || !isId(id) || !/^[JI]$/.test(at ?? '') || more.length > 0) {
+    throw new CarillonError('VALIDATION', {
+      pointer: '/cursor',
+      message: 'is not a cursor of this comparison',
+      hint: 'Give `nextCursor` of the part before, as it is, or leave it out to begin anew',
+    })
+  }
+  return {
+    to: times[0]!,
+    position: at === 'J' ? { at: 'JOBS', jobId: id, nominal: times[1]! } : { at: 'IDS', afterId: id },
+  }
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString()
+}

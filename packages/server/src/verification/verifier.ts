@@ -1,0 +1,98 @@
+/**
+ * The same comparison that a person can ask for, going on by itself: pass after pass over all jobs, each from where the last
+ * one ended up to a few minutes ago. What it costs is bounded by how long it works at a time; with very many jobs a pass
+ * takes longer and the next one has more to look at, but nothing is left out. One node at a time does it.
+ *
+ * What must stay true: what is still to fire is not called missed. A pass ends before the first time that a schedule stands
+ * at, so after an outage it waits until everything has been caught up with. It waits in vain for a schedule that cannot fire;
+ * after ten minutes without any movement it goes on, and that one is found missing.
+ */
+import type { Clock } from '../lib/clock.ts'
+import type { Logger } from '../observability/logger.ts'
+import type { Database } from '../store/database.ts'
+import { beginWatching, type Progress, readOldestDue, readProgress, writeStep } from '../store/verification/progress.ts'
+import { defaultLateAfterMs } from './installation.ts'
+import { type CheckedPage, checkPage, firstPosition, type Position } from './page.ts'
+import type { Finding } from './tally.ts'
+
+export interface VerifierOptions {
+  database: Database
+  clock: Clock
+  logger: Logger
+  /** What was due so recently is not looked at yet. */
+  lagMs?: number
+  /** It works so long at a time. */
+  workMs?: number
+}
+
+const standsStillMs = 10 * 60_000
+/** Of each page so many findings are put on record one by one; all are counted. */
+const listed = 20
+
+export class Verifier {
+  readonly #options: Required<VerifierOptions>
+  #oldest: { due: number | null; since: number } = { due: null, since: 0 }
+
+  constructor(options: VerifierOptions) {
+    this.#options = { lagMs: 2 * 60_000, workMs: 3_000, ...options }
+  }
+
+  async runOnce(): Promise<void> {
+    const { database, clock, workMs } = this.#options
+    const began = clock.now()
+    const progress = await readProgress(database)
+    if (progress === null) return beginWatching(database, Math.floor(began))
+    let pass = progress.pass ?? (await this.#begin(progress, began))
+    while (pass !== null) {
+      const position: string | null = await this.#step(progress.verifiedUntil, pass)
+      if (position === null || clock.now() - began > workMs) return
+      pass = { ...pass, position }
+    }
+  }
+
+  /** Null: nothing has come to be looked at since the last pass. */
+  async #begin({ verifiedUntil }: Progress, now: number): Promise<{ to: number; position: string | null } | null> {
+    const { database, lagMs } = this.#options
+    const due = await readOldestDue(database)
+    if (due !== this.#oldest.due) this.#oldest = { due, since: now }
+    const waiting = now - this.#oldest.since < standsStillMs
+    const to = Math.min(Math.floor(now - lagMs), waiting ? (due ?? Infinity) : Infinity)
+    return to > verifiedUntil ? { to, position: null } : null
+  }
+
+  /** Answers where to go on; null: the pass is over, or somebody else has taken it up. */
+  async #step(from: number, { to, position }: { to: number; position: string | null }): Promise<string | null> {
+    const { database, clock } = this.#options
+    const check = { tenant: null, jobId: null, from, to, now: clock.now(), lateAfterMs: defaultLateAfterMs, listed }
+    const at = position === null ? firstPosition : (JSON.parse(position) as Position)
+    const { tally, next }: CheckedPage = await checkPage(database, check, at)
+    const { findings, missed, doubled, late, checked } = tally
+    const written = await writeStep(database, {
+      from,
+      seen: position,
+      position: next && JSON.stringify(next),
+      to,
+      ...{ missed, doubled, late: late.count, occurrences: checked.occurrences },
+      findings: findings.map(noteOf),
+    })
+    if (!written) return null
+    this.#tell(findings, missed + doubled - findings.length)
+    return next && JSON.stringify(next)
+  }
+
+  #tell(findings: Finding[], more: number): void {
+    const { logger } = this.#options
+    for (const { scheduledFor, ...finding } of findings) {
+      const { kind } = finding
+      const message =
+        kind === 'MISSED' ? 'an occurrence is missing from the ledger' : 'the ledger has an occurrence too many'
+      logger.error({ ...finding, scheduledFor: new Date(scheduledFor).toISOString() }, message)
+    }
+    if (more > 0) logger.error({ more }, 'more occurrences are missing or too many; ask with: carillon verify')
+  }
+}
+
+function noteOf({ kind, tenant, executionId, jobId, scheduledFor, why }: Finding) {
+  const action = kind === 'MISSED' ? 'occurrence.missed' : 'occurrence.doubled'
+  return { tenant, action, subject: executionId, detail: { jobId, why, scheduledFor: new Date(scheduledFor) } }
+}

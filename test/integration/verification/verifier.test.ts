@@ -1,0 +1,143 @@
+/** The comparison that goes on by itself. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { occurrenceId } from '../../../packages/server/src/domain/identity.ts'
+import type { Logger } from '../../../packages/server/src/observability/logger.ts'
+import { readProgress } from '../../../packages/server/src/store/verification/progress.ts'
+import { Verifier } from '../../../packages/server/src/verification/verifier.ts'
+import {
+  hourMs,
+  minuteMs,
+  secondMs,
+  type VirtualInstallation,
+  type VirtualTemplate,
+  virtualTemplate,
+} from './virtual-installation.ts'
+
+const startAt = Date.UTC(2030, 5, 3, 12)
+const everyMinute = { type: 'CRON', schedule: '* * * * *' } as const
+
+let template: VirtualTemplate
+let virtual: VirtualInstallation
+const errors: { kind?: string; executionId?: string; more?: number }[] = []
+const logger = { error: (detail: object) => errors.push(detail) } as unknown as Logger
+
+beforeAll(async () => {
+  template = await virtualTemplate(startAt)
+})
+afterAll(() => template[Symbol.asyncDispose]())
+beforeEach(async () => {
+  errors.length = 0
+  virtual = await template.open()
+})
+afterEach(() => virtual[Symbol.asyncDispose]())
+
+/** As after every restart: it knows nothing but what is written down. */
+const verifier = (workMs?: number) => {
+  const { database, clock } = virtual
+  return new Verifier({ database, clock, logger, ...(workMs !== undefined && { workMs }) })
+}
+const progress = () => readProgress(virtual.database)
+
+describe('the verifier', () => {
+  it('begins where it was started, and follows two minutes behind', async () => {
+    await virtual.create(everyMinute)
+    await verifier().runOnce()
+    expect(await progress()).toMatchObject({ verifiedUntil: startAt, occurrences: 0 })
+    await virtual.run(10 * minuteMs)
+    await verifier().runOnce()
+    expect(await progress()).toMatchObject({
+      verifiedUntil: virtual.now - 2 * minuteMs,
+      pass: null,
+      occurrences: 7,
+      missed: 0,
+    })
+    await virtual.run(10 * minuteMs)
+    await verifier().runOnce()
+    await verifier().runOnce()
+    expect(await progress()).toMatchObject({ verifiedUntil: virtual.now - 2 * minuteMs, occurrences: 17, missed: 0 })
+  })
+
+  it('tells of each finding once: in the log, in the audit and in its count', async () => {
+    const job = await virtual.create(everyMinute)
+    await verifier().runOnce()
+    await virtual.run(10 * minuteMs)
+    const executionId = occurrenceId(job, startAt + 4 * minuteMs)
+    await virtual.sql('delete from carillon.executions where execution_id = $1', [executionId])
+    await verifier().runOnce()
+    await virtual.run(10 * minuteMs)
+    await verifier().runOnce()
+    expect(errors).toMatchObject([{ kind: 'MISSED', why: 'NO_ROW', jobId: job, executionId, tenant: 'acme' }])
+    expect(
+      await virtual.sql(`select tenant, action, subject, detail from carillon.audit where actor = 'verifier'`),
+    ).toEqual([
+      {
+        ...{ tenant: 'acme', action: 'occurrence.missed', subject: executionId },
+        detail: { jobId: job, why: 'NO_ROW', scheduledFor: new Date(startAt + 4 * minuteMs).toISOString() },
+      },
+    ])
+    expect(await progress()).toMatchObject({ missed: 1, doubled: 0 })
+  })
+
+  it('a little at a time: another node goes on where it stopped', async () => {
+    for (let i = 0; i < 2; i++) await virtual.create({ type: 'INTERVAL', interval: 'PT1S', misfireAfterSec: 86_400 })
+    await verifier().runOnce()
+    virtual.down(hourMs)
+    await virtual.fireDue()
+    const seen = new Set<string>()
+    for (let i = 0; (await progress())!.verifiedUntil === startAt; i++) {
+      expect(i).toBeLessThan(20)
+      await verifier(-1).runOnce()
+      seen.add((await progress())!.pass?.position ?? 'end')
+    }
+    expect(seen.size).toBeGreaterThan(2)
+    const occurrences = 2 * (58 * 60 - 1)
+    expect(await progress()).toMatchObject({
+      verifiedUntil: virtual.now - 2 * minuteMs,
+      pass: null,
+      occurrences,
+      missed: 0,
+    })
+  })
+
+  it('two at once count nothing twice', async () => {
+    const job = await virtual.create(everyMinute)
+    await verifier().runOnce()
+    await virtual.run(10 * minuteMs)
+    await virtual.sql('delete from carillon.executions where execution_id = $1', [
+      occurrenceId(job, startAt + 4 * minuteMs),
+    ])
+    await Promise.all([verifier().runOnce(), verifier().runOnce()])
+    expect(await progress()).toMatchObject({ occurrences: 7, missed: 1 })
+    expect(errors).toHaveLength(1)
+  })
+
+  it('after an outage waits until everything has been caught up with', async () => {
+    await virtual.create(everyMinute)
+    const watching = verifier()
+    await watching.runOnce()
+    await virtual.run(5 * minuteMs)
+    virtual.down(hourMs)
+    await watching.runOnce()
+    expect(await progress()).toMatchObject({ verifiedUntil: startAt + 6 * minuteMs, missed: 0, occurrences: 5 })
+    await virtual.fireDue()
+    await watching.runOnce()
+    expect(await progress()).toMatchObject({ verifiedUntil: virtual.now - 2 * minuteMs, missed: 0 })
+    expect(errors).toEqual([])
+  })
+
+  it('finds the schedule that never moves', async () => {
+    await virtual.create(everyMinute)
+    const watching = verifier()
+    await watching.runOnce()
+    for (let i = 0; i < 15; i++) {
+      virtual.down(minuteMs)
+      await watching.runOnce()
+    }
+    expect((await progress())!.missed).toBeGreaterThan(5)
+    expect(errors[0]).toMatchObject({ kind: 'MISSED', why: 'OVERDUE' })
+    virtual.down(30 * secondMs)
+    const { missed } = (await progress())!
+    await watching.runOnce()
+    expect((await progress())!.missed - missed).toBeLessThanOrEqual(1)
+  })
+})

@@ -25,7 +25,7 @@ writeFileSync(
       outDir: 'out',
     },
     include: packages.map((name) => `../packages/${name}/src`),
-    exclude: ['../**/*.test.ts', '../**/*.test-support.ts', '../**/testing/**'],
+    exclude: ['../**/*.test.ts', '../**/*.test-support.ts', '../packages/sdk/**/testing/**'],
   }),
 )
 execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', project], { stdio: 'inherit' })

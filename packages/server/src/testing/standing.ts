@@ -1,0 +1,67 @@
+/** What a test on a virtual clock asks the database. The tables of a test are short: nothing here minds an index. */
+import type { LeasedExecution } from '@carillon/sdk'
+import { outsideWorkerId } from '../domain/outside-worker.ts'
+import type { Database } from '../store/database.ts'
+
+export type Chore = 'FIRE' | 'SWEEP' | 'OPERATE'
+
+export interface Standing {
+  /** What is to be done at this instant. */
+  due: Chore[]
+  /** The next instant at which something is to be done, milliseconds since 1970. */
+  next: number | null
+  /** Pools that are served and have executions ready. */
+  ready: string[]
+  /** What the worker holds according to the database, as `executionId:fence`. */
+  held: string[]
+}
+
+/** `workerIds`: those that live. What any other holds is lost once it was silent for so long. */
+export async function readStanding(database: Database, workerIds: string[], lostMs: number): Promise<Standing> {
+  const rows = await database.query<{ due: Chore[]; next: number | null; ready: string[]; held: string[] }>(
+    'read-standing',
+    `with instants (what, at) as (
+       select 'FIRE', due from carillon.schedules where due is not null
+       union all select 'FIRE', due from carillon.retries
+       union all select 'FIRE', run_at from carillon.submissions
+       union all select 'SWEEP', due from carillon.deadlines
+       union all select 'SWEEP', overdue_at + interval '1 millisecond' from carillon.running
+       union all select 'SWEEP', heartbeat_at + heartbeat_timeout_sec * interval '1 second' + interval '1 millisecond'
+         from carillon.running where began and heartbeat_timeout_sec is not null
+       union all select 'SWEEP', coalesce(w.seen_at, r.leased_at) + ($3 + 1) * interval '1 millisecond'
+         from carillon.running r left join carillon.workers w on w.worker_id = r.worker_id
+         where r.worker_id <> all ($2::uuid[]) and r.worker_id <> $4
+       union all select 'OPERATE', next_at from carillon.operations where state = 'RUNNING'
+     )
+     select coalesce(array_agg(distinct what) filter (where at <= $1), '{}') due,
+       carillon.ms(min(at) filter (where at > $1)) next,
+       array(select distinct r.pool from carillon.ready r join carillon.pools p on p.pool = r.pool and not p.paused) ready,
+       array(select r.execution_id || ':' || r.fence from carillon.running r where r.worker_id = any ($2::uuid[])) held
+     from instants`,
+    [database.now, workerIds, lostMs, outsideWorkerId],
+  )
+  return rows[0]!
+}
+
+/** What became of executions that were completed in transactions of their handlers: only those that were. */
+export async function readCommitted(
+  database: Database,
+  executionIds: string[],
+): Promise<Map<string, { result: unknown }>> {
+  if (executionIds.length === 0) return new Map()
+  const rows = await database.query<{ execution_id: string; result: string | null }>(
+    'read-committed',
+    `select execution_id, result from carillon.executions where execution_id = any ($1::uuid[]) and state = 'SUCCEEDED'`,
+    [executionIds],
+  )
+  return new Map(rows.map((row) => [row.execution_id, { result: row.result === null ? null : JSON.parse(row.result) }]))
+}
+
+/** The lease is another worker's: it was never with the one that asked for it. */
+export async function giveLease(database: Database, lease: LeasedExecution, workerId: string): Promise<void> {
+  await database.query(
+    'give-lease',
+    'update carillon.running set worker_id = $3 where execution_id = $1 and fence = $2',
+    [lease.executionId, lease.fence, workerId],
+  )
+}

@@ -1,0 +1,41 @@
+/**
+ * The pulse of a node whose time stands still: nothing has to be renewed while it does, and before it is set the workers
+ * that live are seen at the new time. Otherwise they would be taken for lost whenever a test lets an hour pass.
+ */
+import type { PulsePart, PulseSettings } from '../pulse/pulse.ts'
+import type { Database } from '../store/database.ts'
+import { renewLease } from '../store/shards/claim.ts'
+import { seeWorkersSql } from '../store/workers/register.ts'
+
+/** Longer than any test lets pass: there is no other node to take over. */
+const leaseMs = 10_000 * 366 * 86_400_000
+
+export class VirtualPulse implements PulsePart {
+  readonly #database: Database
+  readonly #settings: PulseSettings
+  readonly #workerIds = new Set<string>()
+
+  constructor(database: Database, settings: PulseSettings) {
+    this.#database = database
+    this.#settings = settings
+  }
+
+  async start(): Promise<void> {
+    const { nodeId, nodeName: name } = this.#settings
+    await renewLease(this.#database, { nodeId, name, leaseMs })
+  }
+
+  async stop(): Promise<void> {}
+
+  addWorker(workerId: string): void {
+    this.#workerIds.add(workerId)
+  }
+
+  removeWorker(workerId: string): void {
+    this.#workerIds.delete(workerId)
+  }
+
+  async beat(at: Date): Promise<void> {
+    await this.#database.query('see-workers', seeWorkersSql, [[...this.#workerIds], at])
+  }
+}

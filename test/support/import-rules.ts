@@ -11,7 +11,7 @@ const foundation = ['lib', 'domain']
 const seams = ['leadership', 'hot-window', 'queue', 'signals']
 const middle = ['scheduling', 'admission', 'dispatch', 'completion', 'upkeep', 'jobs']
 /** What the ways in share: each puts together what the middle does. */
-const services = ['workers', 'submissions', 'executions', 'operations', 'events']
+const services = ['workers', 'submissions', 'executions', 'operations', 'events', 'verification']
 const belowMiddle = [...foundation, 'store', ...seams, 'observability']
 
 /** What a folder (or file) of packages/server/src may import besides itself, and why no more. */
@@ -41,6 +41,7 @@ export const serverRules: Record<string, { may: string[]; why: string }> = {
   submissions: { may: [...belowMiddle, 'admission', 'jobs'], why: 'now is admission, later is a job: it chooses' },
   executions: { may: [...belowMiddle, 'jobs'], why: 'what is to come is still a job' },
   events: { may: belowMiddle, why: 'it tells what the store says has happened, whoever did it' },
+  verification: { may: belowMiddle, why: 'it judges what is there by the rules alone, whoever put it there' },
   operations: {
     may: [...belowMiddle, 'jobs', 'executions'],
     why: 'long work chooses executions as lists do, and asks jobs for their occurrences',
@@ -60,6 +61,10 @@ export const serverRules: Record<string, { may: string[]; why: string }> = {
   serve: {
     may: [...belowMiddle, ...middle, ...services, 'config', 'embedded', 'targets', 'http', 'main.ts'],
     why: 'the entry for a process of its own: it starts a whole node, its ear and, by direct call, its built-in worker',
+  },
+  testing: {
+    may: [...belowMiddle, ...middle, ...services, 'config', 'pulse', 'embedded', 'main.ts', 'library'],
+    why: 'the entry for tests of programs: it starts a whole node on a clock of its own',
   },
   administration: {
     may: [...foundation, 'store', 'observability', 'config', 'embedded', 'jobs', 'http'],

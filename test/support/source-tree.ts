@@ -4,7 +4,7 @@ import { basename, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const places = ['packages', 'test', 'bench', 'examples']
+const places = ['packages', 'test', 'bench', 'proof', 'examples']
 const passedOver = new Set(['node_modules', 'dist', 'data', '.vitest', 'coverage'])
 
 export interface SourceFile {
@@ -52,7 +52,11 @@ function readEntries(folder: string) {
 
 /** A file that is no part of what is shipped: a test, what tests share, a measurement. */
 export function isTest({ path }: SourceFile): boolean {
-  return !path.startsWith('packages/') || /\.(test|test-support)\.tsx?$/.test(path) || path.includes('/testing/')
+  return (
+    !path.startsWith('packages/') ||
+    /\.(test|test-support)\.tsx?$/.test(path) ||
+    /^packages\/sdk\/.*\/testing\//.test(path)
+  )
 }
 
 export function importsOf(file: SourceFile): Import[] {

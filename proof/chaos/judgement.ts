@@ -1,0 +1,108 @@
+/** What became of a run: its history, read from the healed installation, and what is wrong with it. */
+import { brokenInvariants } from '../../test/support/store-invariants.ts'
+import { judge } from '../checkers/index.ts'
+import type { Acknowledged, Bounds, History, LedgerRow, Trouble, Violation } from '../history.ts'
+import { readLedger } from '../ledger.ts'
+import { readSpans } from '../spans.ts'
+import { compareOccurrences } from './occurrences.ts'
+import type { Occurrences } from './seconds.ts'
+import type { Stage } from './stage.ts'
+
+export interface Observed {
+  from: number
+  to: number
+  acknowledged: Acknowledged[]
+  troubles: Trouble[]
+  recoveryMs: number
+  bounds: Bounds
+}
+
+export interface Judgement {
+  /** Occurrences and acknowledged submissions that are not in the ledger. */
+  lost: number
+  doubled: number
+  violations: Violation[]
+  /** Executions that were to run: all but the skipped. */
+  fired: number
+  /** By their end. */
+  states: Record<string, number>
+  /** Runs that were begun again: after a lost worker or answer, as promised. */
+  repeated: number
+  /** The longest time in which nothing was fired or finished anywhere. */
+  longestGapMs: number
+  history: History
+}
+
+/** Workers write down times by the clock of the machine, in whole milliseconds, which is PostgreSQL's too. */
+const slackMs = 2
+
+export async function judgeStage(stage: Stage, observed: Observed): Promise<Judgement> {
+  const ask = (text: string) => stage.query<Record<string, unknown>>(text)
+  const history: History = {
+    ...observed,
+    executions: await readLedger(ask),
+    spans: await readSpans(ask),
+    runs: await stage.runs(),
+    leases: null,
+    slackMs,
+  }
+  const { verified, counted } = await compareOccurrences(stage, observed)
+  const broken = await stage.query<{ execution_id: string; problem: string }>(brokenInvariants)
+  const violations: Violation[] = [
+    ...judge(history),
+    ...[verified, counted].flatMap(occurrenceViolations),
+    ...broken.map(({ execution_id, problem }) => ({ checker: 'store-invariants', subject: execution_id, problem })),
+    ...stage.seats.flatMap(({ name, crashes }) =>
+      crashes.map((problem) => ({ checker: 'processes-stay-up', subject: name, problem })),
+    ),
+  ]
+  const count = (name: string) => violations.filter(({ checker }) => checker === name).length
+  return {
+    lost: Math.max(verified.missed.length, counted.missed.length) + count('acknowledged-is-kept'),
+    doubled: Math.max(verified.doubled.length, counted.doubled.length) + count('succeeds-once'),
+    violations,
+    fired: history.executions.filter(({ state }) => state !== 'SKIPPED').length,
+    states: countBy(history.executions.map(({ state }) => state)),
+    repeated: repeatedIn(history),
+    longestGapMs: longestGap(history.executions, observed),
+    history,
+  }
+}
+
+/** Everything the history says about one subject: for whoever looks for the cause. */
+export function evidence({ executions, runs, troubles }: History, subject: string): string[] {
+  const row = executions.find(({ executionId }) => executionId === subject)
+  if (!row) return []
+  const until = row.finishedAt ?? Number.POSITIVE_INFINITY
+  return [
+    JSON.stringify(row),
+    ...runs.filter(({ executionId }) => executionId === subject).map((run) => JSON.stringify(run)),
+    ...troubles
+      .filter(({ from, to }) => to >= row.dueAt - 5_000 && from <= until + 5_000)
+      .map((trouble) => JSON.stringify(trouble)),
+  ]
+}
+
+function occurrenceViolations({ missed, doubled }: Occurrences): Violation[] {
+  return [...missed, ...doubled].map((finding) => ({ checker: 'occurrences', ...finding }))
+}
+
+function countBy(words: string[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const word of words) counts[word] = (counts[word] ?? 0) + 1
+  return counts
+}
+
+function repeatedIn({ runs }: History): number {
+  const begun = new Map<string, number>()
+  for (const { what, executionId } of runs) {
+    if (what === 'BEGAN') begun.set(executionId, (begun.get(executionId) ?? 0) + 1)
+  }
+  return [...begun.values()].filter((n) => n > 1).length
+}
+
+function longestGap(rows: readonly LedgerRow[], { from, to }: Observed): number {
+  const times = rows.flatMap(({ firedAt, finishedAt }) => [firedAt, finishedAt ?? firedAt])
+  const within = [from, ...times.filter((at) => at > from && at < to), to].sort((a, b) => a - b)
+  return within.reduce((longest, at, i) => Math.max(longest, at - (within[i - 1] ?? at)), 0)
+}

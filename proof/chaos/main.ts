@@ -1,0 +1,107 @@
+/**
+ * Chaos on real processes, and an outage of the database.
+ *
+ *   npm run chaos -- --seconds 300 --seed 7 [--json]
+ *   npm run chaos -- --outage 40 [--json]
+ *
+ * Exits with 1 if anything was violated, or if a run of 300 s or more did less than it is there for.
+ */
+import { parseArgs } from 'node:util'
+import { type ChaosResult, chaos } from './chaos.ts'
+import { faultKinds } from './faults.ts'
+import { evidence } from './judgement.ts'
+import { outage } from './outage.ts'
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '300' },
+    seed: { type: 'string' },
+    outage: { type: 'string' },
+    json: { type: 'boolean', default: false },
+  },
+})
+
+/** A whole run is one of this length, with so much in it. */
+const wholeSeconds = 300
+const fewestOfAKind = 3
+const fewestExecutions = 10_000
+/** Of the violations of one checker, with what is known of them. */
+const shown = 3
+
+const log = values.json ? console.error : console.log
+const interrupt = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    log('interrupted; everything is taken down')
+    interrupt.abort(new Error('interrupted'))
+  })
+}
+
+const seed = whole('seed', values.seed ?? `${Math.floor(Math.random() * 1e9)}`, 0)
+try {
+  const result = values.outage === undefined ? await wholeChaos() : await wholeOutage(whole('outage', values.outage, 1))
+  tell(result)
+} catch (error) {
+  if (!interrupt.signal.aborted) throw error
+  process.exitCode = 130
+}
+
+function wholeChaos(): Promise<ChaosResult> {
+  const seconds = whole('seconds', values.seconds, 30)
+  return chaos({
+    ...{ seconds, seed, log, signal: interrupt.signal },
+    ...{ nodes: 3, workers: 4, slots: 50, jobs: 250 },
+    kinds: faultKinds,
+    rounds: Math.max(1, Math.floor(seconds / 75)),
+    calmMs: Math.min(25_000, seconds * 300),
+    // Quick to notice, so that a fault is over in seconds; a worker is lost after 4.
+    engine: { leaseMs: 2_000, heartbeatEveryMs: 1_000, workerLostMs: 4_000, pollMs: 500 },
+    recoveryMs: 12_000,
+    bounds: { fireMs: 2_000, startMs: 5_000 },
+  })
+}
+
+function wholeOutage(seconds: number): Promise<ChaosResult> {
+  return outage({
+    ...{ seconds, seed, log, signal: interrupt.signal },
+    ...{ nodes: 3, workers: 4, slots: 50, jobs: 100, long: 10 },
+    ...{ beforeMs: 10_000, afterMs: 40_000 },
+    // As it is shipped: a worker is lost after 30 s.
+    engine: {},
+    recoveryMs: 20_000,
+    bounds: { fireMs: 2_000, startMs: 5_000 },
+  })
+}
+
+function tell({ history, violations, ...figures }: ChaosResult): void {
+  const { lost, doubled, fired } = figures
+  const shortfalls = shortfallsOf(figures)
+  for (const [checker, own] of Map.groupBy(violations, (violation) => violation.checker)) {
+    for (const { subject, problem } of own.slice(0, shown)) {
+      log(`VIOLATED ${checker}: ${subject} ${problem}`)
+      for (const line of evidence(history, subject)) log(`    ${line}`)
+    }
+    log(`VIOLATED ${checker} ${own.length} times`)
+  }
+  for (const shortfall of shortfalls) log(`TOO LITTLE ${shortfall}`)
+  log(`seed ${seed}: ${violations.length} violations, ${lost} lost, ${doubled} doubled, ${fired} executions`)
+  log(JSON.stringify(figures))
+  if (values.json) {
+    console.log(JSON.stringify({ ...figures, violations, seed, shortfalls }))
+  }
+  process.exitCode = violations.length > 0 || shortfalls.length > 0 ? 1 : 0
+}
+
+function shortfallsOf({ faults, fired }: Pick<ChaosResult, 'faults' | 'fired'>): string[] {
+  if (values.outage !== undefined || Number(values.seconds) < wholeSeconds) return []
+  const rare = faultKinds.filter((kind) => (faults[kind] ?? 0) < fewestOfAKind)
+  const few = fired < fewestExecutions ? [`${fired} executions, not ${fewestExecutions}`] : []
+  return [...rare.map((kind) => `${kind}: ${faults[kind] ?? 0} times, not ${fewestOfAKind}`), ...few]
+}
+
+function whole(name: string, text: string, least: number): number {
+  const number = Number(text)
+  if (Number.isSafeInteger(number) && number >= least) return number
+  console.error(`--${name} ${text} is not a whole number of at least ${least}`)
+  process.exit(2)
+}

@@ -1,0 +1,15 @@
+import type { Checker } from '../history.ts'
+
+export const acknowledgedIsKept: Checker = {
+  name: 'acknowledged-is-kept',
+  promise: 'What a client was told is accepted is in the ledger.',
+  check({ executions, acknowledged }) {
+    const known = new Set(executions.map(({ executionId }) => executionId))
+    return acknowledged
+      .filter(({ executionId }) => !known.has(executionId))
+      .map(({ executionId, at }) => ({
+        subject: executionId,
+        problem: `was acknowledged at ${at} and is not in the ledger`,
+      }))
+  },
+}

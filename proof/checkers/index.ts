@@ -1,0 +1,41 @@
+/**
+ * What must be true of any history, however an installation was disturbed. Each checker is a pure function of the history
+ * and keeps one promise; none of them knows how Carillon works inside. That no scheduled occurrence is missing is judged
+ * beside them by the installation's own `verify`, which knows the schedules.
+ */
+import type { Checker, History, Violation } from '../history.ts'
+import { acknowledgedIsKept } from './acknowledged-is-kept.ts'
+import { atMostOnceStartsOnce } from './at-most-once-starts-once.ts'
+import { attemptsWithinMaximum } from './attempts-within-maximum.ts'
+import { everythingEnds } from './everything-ends.ts'
+import { fencesOnlyGrow } from './fences-only-grow.ts'
+import { firesFromTheVersionThatStands } from './fires-from-the-version-that-stands.ts'
+import { forbidNeverOverlaps } from './forbid-never-overlaps.ts'
+import { latenessWhileHealthy } from './lateness-while-healthy.ts'
+import { neverEarly } from './never-early.ts'
+import { nobodyStarves } from './nobody-starves.ts'
+import { oneLeaseAtATime } from './one-lease-at-a-time.ts'
+import { skipsHaveReasons } from './skips-have-reasons.ts'
+import { succeedsOnce } from './succeeds-once.ts'
+import { successWasRun } from './success-was-run.ts'
+
+export const checkers: Checker[] = [
+  acknowledgedIsKept,
+  succeedsOnce,
+  successWasRun,
+  atMostOnceStartsOnce,
+  oneLeaseAtATime,
+  fencesOnlyGrow,
+  attemptsWithinMaximum,
+  forbidNeverOverlaps,
+  firesFromTheVersionThatStands,
+  neverEarly,
+  skipsHaveReasons,
+  nobodyStarves,
+  latenessWhileHealthy,
+  everythingEnds,
+]
+
+export function judge(history: History): Violation[] {
+  return checkers.flatMap(({ name, check }) => check(history).map((finding) => ({ checker: name, ...finding })))
+}

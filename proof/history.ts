@@ -1,0 +1,129 @@
+/**
+ * What happened, as the checkers see it: the ledger, what jobs were over time, and what clients and workers wrote down
+ * themselves. The simulator and the chaos runs both end in one of these. Times are milliseconds since 1970, by the
+ * installation's clock.
+ */
+
+export interface History {
+  /** The observed time. */
+  from: number
+  to: number
+  /** The whole ledger. */
+  executions: LedgerRow[]
+  /** What each recurring job was, span by span, without gaps from its creation on. */
+  spans: JobSpan[]
+  /** Submissions and triggers that were answered: they must be in the ledger. */
+  acknowledged: Acknowledged[]
+  /** What the workers wrote down, in the order of each worker. Every handler writes down its runs. */
+  runs: Run[]
+  /** Every lease that was given, if somebody saw them all. */
+  leases: Lease[] | null
+  /** When and how the installation was disturbed. Outside of these it counts as healthy, after the time given here. */
+  troubles: Trouble[]
+  /** So long after a trouble it may still be felt. */
+  recoveryMs: number
+  /** So far apart may the clock of whoever wrote down a run and the installation's be. */
+  slackMs: number
+  /** What is promised while healthy. */
+  bounds: Bounds
+}
+
+export interface Bounds {
+  /** From due to fired. */
+  fireMs: number
+  /** From due to the handler's start, where neither a retry nor an overlap policy makes it wait. */
+  startMs: number
+}
+
+export interface LedgerRow {
+  executionId: string
+  /** Of a submission, its execution id. */
+  jobId: string
+  /** Null for submissions and one-shots. */
+  jobVersion: number | null
+  tenant: string
+  handler: string
+  origin: string
+  scheduledFor: number
+  dueAt: number
+  firedAt: number
+  /** What it shows: an end, or the place it stands in. */
+  state: string
+  reason: string | null
+  attempt: number
+  maxAttempts: number
+  delivery: 'AT_LEAST_ONCE' | 'AT_MOST_ONCE'
+  /** Of the last attempt that was reported. */
+  startedAt: number | null
+  finishedAt: number | null
+  /** Of the last attempt that was reported. */
+  fence: number | null
+  skippedLast: number | null
+  skippedCount: number | null
+  /** Transitions out of the ordinary, oldest first: the ledger's `history`. A success is none. */
+  transitions: LedgerTransition[]
+}
+
+export interface LedgerTransition {
+  at: number
+  to: string
+  reason: string | null
+  fence: number | null
+}
+
+export interface JobSpan {
+  jobId: string
+  version: number
+  state: 'ACTIVE' | 'PAUSED' | 'COMPLETED' | 'DELETED'
+  overlap: 'ALLOW' | 'FORBID' | 'QUEUE_ONE' | 'REPLACE'
+  since: number
+  /** Null: it still is. */
+  until: number | null
+}
+
+export interface Acknowledged {
+  executionId: string
+  at: number
+}
+
+export interface Run {
+  worker: string
+  /** STOPPED: its signal aborted and it gave up. BEGAN without an end: its worker did not live to write one. */
+  what: 'BEGAN' | 'SUCCEEDED' | 'FAILED' | 'STOPPED'
+  executionId: string
+  fence: number
+  attempt: number
+  at: number
+}
+
+export interface Lease {
+  executionId: string
+  fence: number
+  workerId: string
+  at: number
+  /** When it ended: reported, handed back, taken away. Null: it runs on. */
+  until: number | null
+}
+
+export interface Trouble {
+  kind: string
+  from: number
+  to: number
+}
+
+/** One thing that must not be. `subject` is an execution or a job. */
+export interface Violation {
+  checker: string
+  subject: string
+  problem: string
+}
+
+/** What a checker finds; who found it is added by whoever asked. */
+export type Finding = Omit<Violation, 'checker'>
+
+export interface Checker {
+  name: string
+  /** What must stay true, in one sentence. */
+  promise: string
+  check(history: History): Finding[]
+}

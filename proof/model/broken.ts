@@ -1,0 +1,111 @@
+/**
+ * Carillon with one thing wrong: the comparison must find each. A part of an installed function is put in place of another;
+ * if the text is not there (any more), the variant is refused, so that none is kept that breaks nothing.
+ */
+import type { Database } from '../../packages/server/src/store/database.ts'
+
+export interface Broken {
+  name: string
+  function: string
+  text: string
+  instead: string
+}
+
+export const broken: readonly Broken[] = [
+  {
+    ...{ name: 'an attempt is not counted', function: 'report' },
+    text: `case when g.outcome = 'HANDED_BACK' then e.attempt else g.attempt end`,
+    instead: 'e.attempt',
+  },
+  {
+    ...{ name: 'a report ignores the cancel flag', function: 'report' },
+    text: `when r.cancel_at is not null or i.outcome = 'CANCELLED' then 'CANCELLED'`,
+    instead: `when i.outcome = 'CANCELLED' then 'CANCELLED'`,
+  },
+  {
+    ...{ name: 'a report ignores the fence', function: 'report' },
+    text: 'r.execution_id = i.execution_id and r.fence = i.fence',
+    instead: 'r.execution_id = i.execution_id',
+  },
+  {
+    ...{ name: 'a retry comes back at once', function: 'report' },
+    text: 'carillon.at(w.retry_at), w.tenant',
+    instead: 'v_now, w.tenant',
+  },
+  {
+    ...{ name: 'what waits is not let go', function: 'report' },
+    text: 'if v_guarded is not null then',
+    instead: 'if false then',
+  },
+  {
+    ...{ name: 'a repeated report is refused', function: 'report' },
+    text: `else i.outcome end)) then 'ACCEPTED'`,
+    instead: `else i.outcome end)) then 'REFUSED'`,
+  },
+  {
+    ...{ name: 'a leader that was replaced goes on', function: 'hold_shards' },
+    text: 'and s.epoch = i.epoch',
+    instead: '',
+  },
+  {
+    ...{ name: 'a version that was replaced fires', function: 'fire' },
+    text: 's.version = i.version and ',
+    instead: '',
+  },
+  {
+    ...{ name: 'a retry may come back early', function: 'fire_retries' },
+    text: 'and carillon.ms(t.due) <= carillon.ms(v_now) ',
+    instead: '',
+  },
+  {
+    ...{ name: 'a fence is given twice', function: 'lease' },
+    text: `nextval('carillon.fences')`,
+    instead: 'coalesce(e.fence, 1)',
+  },
+  {
+    ...{ name: 'what has expired is leased', function: 'lease' },
+    text: 'e.expires_at > v_now or',
+    instead: 'true or',
+  },
+  {
+    ...{ name: 'a paused pool gives', function: 'lease' },
+    text: 'p.pool = p_pool and p.paused',
+    instead: 'p.pool = p_pool and false',
+  },
+  {
+    ...{ name: 'a cancel does not bring the end nearer', function: 'flag_running' },
+    text: `least(r.overdue_at, p_now + r.grace_sec * interval '1 second')`,
+    instead: 'r.overdue_at',
+  },
+  {
+    ...{ name: 'the second of QUEUE_ONE waits too', function: 'overlap_verdicts' },
+    text: `v_job.policy = 'QUEUE_ONE' and not v_waiting then`,
+    instead: `v_job.policy = 'QUEUE_ONE' then`,
+  },
+  {
+    ...{ name: 'a replay has only the attempts that are left', function: 'replay' },
+    text: 'attempt = 0, releases = 0, result = null',
+    instead: 'result = null',
+  },
+]
+
+/** Puts the wrong text in place; answers what puts it right again. */
+export async function breakIt(
+  database: Database,
+  { name, text, instead, ...rest }: Broken,
+): Promise<() => Promise<void>> {
+  const rows = await database.query<{ definition: string }>(
+    null,
+    `select pg_get_functiondef(p.oid) definition from pg_proc p
+     where p.pronamespace = 'carillon'::regnamespace and p.proname = $1`,
+    [rest.function],
+  )
+  const definition = rows[0]?.definition
+  if (rows.length !== 1 || !definition?.includes(text)) {
+    throw new Error(`"${name}" breaks nothing: carillon.${rest.function} does not contain ${text}`)
+  }
+  await database.query(null, definition.replaceAll(text, instead))
+  return async () => {
+    await database.query(null, definition)
+  }
+}

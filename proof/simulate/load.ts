@@ -1,0 +1,269 @@
+/**
+ * The clients of the world: they create jobs and change them in every way there is, submit work, cancel it and bring it
+ * back, through any node. What they were answered they write down; what they were not they ask again, with the same
+ * Idempotency-Key.
+ */
+import { hash } from 'node:crypto'
+import { CarillonError, type JobInput } from '@carillon/contract'
+import type { Engine } from '../../packages/server/src/main.ts'
+import { AnsweredBefore, readAnswer } from '../../packages/server/src/store/idempotency/answers.ts'
+import { isPassing } from '../../packages/server/src/store/trouble.ts'
+import type { Acknowledged } from '../history.ts'
+import { drawJob, drawPolicy, tenants } from './jobs.ts'
+import { type Network, trouble } from './network.ts'
+import type { SimulatedNode } from './node.ts'
+import type { Owner } from './owner.ts'
+import type { Random } from './random.ts'
+import type { StartTime } from './start-times.ts'
+import { handlerName } from './worker.ts'
+import type { World } from './world.ts'
+
+const timeoutMs = 8_000
+const actor = 'client'
+
+interface KnownJob {
+  jobId: string
+  tenant: string
+  input: JobInput
+  key: string | undefined
+}
+
+interface KnownExecution {
+  executionId: string
+  tenant: string
+}
+
+export interface LoadOptions {
+  world: World
+  network: Network
+  nodes: readonly SimulatedNode[]
+  random: Random
+  start: StartTime
+  /** Told of an answer that no client should ever get. */
+  onDefect: (problem: string) => void
+}
+
+export class Load {
+  readonly acknowledged: Acknowledged[] = []
+  /** How often each thing was asked for and done. */
+  readonly done: Record<string, number> = {}
+  readonly #options: LoadOptions
+  readonly #jobs: KnownJob[] = []
+  readonly #executions: KnownExecution[] = []
+  readonly #client: Owner
+  #submissions = 0
+  #closed = false
+
+  constructor(options: LoadOptions) {
+    this.#options = options
+    this.#client = options.world.spawn('client')
+  }
+
+  /** Goes on until `close`. */
+  begin(): void {
+    const { world, random } = this.#options
+    world.as(this.#client, () => {
+      for (let i = random.whole(5, 9); i > 0; i--) void this.#attempt('create', () => this.#create())
+      void this.#repeat([300, 1_500], () => this.#submit())
+      void this.#repeat([500, 3_000], () => this.#interfere())
+    })
+  }
+
+  close(): void {
+    this.#closed = true
+  }
+
+  /** Nothing fires any more. */
+  async pauseAll(jobs: { jobId: string; tenant: string }[]): Promise<void> {
+    await this.#options.world.as(this.#client, () =>
+      Promise.all(
+        jobs.map(({ jobId, tenant }) =>
+          this.#untilAnswered('pause', ({ jobs }) => jobs.pause(tenant, jobId, { actor }).catch(unlessRefused)),
+        ),
+      ),
+    )
+  }
+
+  async #repeat([low, high]: [number, number], work: () => Promise<void>): Promise<void> {
+    const { world, random } = this.#options
+    for (;;) {
+      await world.sleep(random.whole(low, high))
+      if (this.#closed) return
+      // Clients do not wait for each other.
+      void work()
+    }
+  }
+
+  async #create(): Promise<void> {
+    const { random, start } = this.#options
+    const tenant = random.pick(tenants)
+    const key = random.chance(0.5) ? `key ${random.whole(1, 6)}` : undefined
+    const input = { ...drawJob(random, start), ...(key !== undefined && { key }) }
+    const put = await this.#ask('create', ({ jobs }) => jobs.put(tenant, input, null, { actor }))
+    this.#jobs.push({ jobId: put.job.definition.job_id, tenant, input, key })
+  }
+
+  async #submit(): Promise<void> {
+    const { random } = this.#options
+    const tenant = random.pick(tenants)
+    const name = `submission ${++this.#submissions}`
+    const later = random.chance(0.25)
+    const input: JobInput = {
+      ...drawPolicy(random),
+      ...(later ? { type: 'DELAYED', delayMs: random.whole(100, 8_000) } : { type: 'ONE_SHOT' }),
+      ...(!later && random.chance(0.3) && { dedupe: drawDedupe(random) }),
+      ...{ name, target: { handler: handlerName } },
+    }
+    const request = { tenant, route: 'POST /v1/jobs', key: name, hash: sha256(name) }
+    await this.#attempt('submit', async () => {
+      const executionId = await this.#untilAnswered('submit', async ({ submissions, database }) => {
+        try {
+          const once = { key: request, answer: (made: Awaited<ReturnType<typeof submissions.create>>) => idOf(made) }
+          return idOf(await submissions.create({ tenant, actor }, input, null, once))
+        } catch (error) {
+          if (!(error instanceof AnsweredBefore)) throw error
+          return (await readAnswer(database, request))!.answer
+        }
+      })
+      // One that is still to come may be taken back: then it is not in the ledger, and should not be.
+      this.#acknowledge(executionId, tenant, { mayBeCancelled: !later })
+    })
+  }
+
+  async #interfere(): Promise<void> {
+    const { random } = this.#options
+    const job = this.#jobs.length > 0 ? random.pick(this.#jobs) : null
+    const execution = this.#executions.length > 0 ? random.pick(this.#executions) : null
+    const what = random.pick(interferences)
+    await this.#attempt(what, async () => {
+      if (what === 'create') await this.#create()
+      else if (what === 'cancel' || what === 'replay') {
+        if (execution) await this.#handle(what, execution)
+      } else if (job) await this.#change(what, job)
+    })
+  }
+
+  async #handle(what: 'cancel' | 'replay', { executionId, tenant }: KnownExecution): Promise<void> {
+    await this.#ask(what, ({ executions }): Promise<unknown> => {
+      if (what === 'replay') return executions.replay(tenant, executionId, actor)
+      return executions.cancel(tenant, executionId, { reason: 'ASKED', actor })
+    })
+  }
+
+  async #change(what: Exclude<Interference, 'create' | 'cancel' | 'replay'>, job: KnownJob): Promise<void> {
+    const { world, random, start } = this.#options
+    const { jobId, tenant, key } = job
+    switch (what) {
+      case 'edit': {
+        const input = { ...drawJob(random, start), ...(key !== undefined && { key }) }
+        await this.#ask(what, ({ jobs }) => jobs.update(tenant, jobId, () => ({ input, payload: null }), { actor }))
+        job.input = input
+        return
+      }
+      case 'pause':
+        await this.#ask(what, ({ jobs }) => jobs.pause(tenant, jobId, { actor }))
+        return
+      case 'resume':
+        await this.#ask(what, ({ jobs }) => jobs.resume(tenant, jobId, { actor }))
+        return
+      case 'delete': {
+        const cancelRunning = random.chance(0.5)
+        await this.#ask(what, ({ jobs }) => jobs.remove(tenant, jobId, { actor, cancelRunning }))
+        return
+      }
+      case 'trigger': {
+        const asked = { payload: null, traceparent: null, actor }
+        // Often in the moment in which it fires anyway, and then one that must not overlap with itself.
+        const guarded = this.#jobs.filter(({ input }) => input.overlap !== 'ALLOW' && secondsOf(input) !== null)
+        const meets = guarded.length > 0 && random.chance(0.7)
+        const { jobId: id, tenant: whose, input } = meets ? random.pick(guarded) : job
+        if (meets) await world.sleep(untilNext(secondsOf(input)!, world.now) - random.whole(8, 25))
+        const { execution } = await this.#ask(what, ({ jobs }) => jobs.trigger(whose, id, asked))
+        this.#acknowledge(execution.executionId, whose, { mayBeCancelled: true })
+        return
+      }
+      case 'backfill': {
+        const to = world.now - random.whole(1_000, 10_000)
+        const range = { from: new Date(to - random.whole(2_000, 40_000)).toISOString(), to: new Date(to).toISOString() }
+        const request = { jobId, ...range, includeSkipped: random.chance(0.7), concurrency: random.whole(1, 3) }
+        await this.#ask(what, async ({ operations }) => {
+          const { begin } = await operations.backfill({ tenant, actor }, request)
+          await begin({})
+        })
+      }
+    }
+  }
+
+  #acknowledge(executionId: string, tenant: string, { mayBeCancelled }: { mayBeCancelled: boolean }): void {
+    this.acknowledged.push({ executionId, at: this.#options.world.now })
+    if (mayBeCancelled) this.#executions.push({ executionId, tenant })
+    if (this.#executions.length > 40) this.#executions.shift()
+  }
+
+  /** What the installation refuses, or does not answer, is left at that. */
+  async #attempt(what: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+      this.done[what] = (this.done[what] ?? 0) + 1
+    } catch (error) {
+      this.#options.world.note(`client ${what}: ${(error as Error).message}`)
+      if (!(error instanceof CarillonError) && !isPassing(error)) this.#options.onDefect(`${what}: ${error}`)
+    }
+  }
+
+  async #ask<T>(what: string, work: (engine: Engine) => Promise<T>): Promise<T> {
+    const { network, nodes, random } = this.#options
+    const node = random.pick(nodes)
+    if (!node.isReady) throw trouble('ECONNREFUSED', what)
+    return network.ask(node.main, { what, timeoutMs }, () => work(node.engine))
+  }
+
+  async #untilAnswered<T>(what: string, work: (engine: Engine) => Promise<T>): Promise<T> {
+    const { world, random } = this.#options
+    for (;;) {
+      try {
+        return await this.#ask(what, work)
+      } catch (error) {
+        if (error instanceof CarillonError && error.status < 500) throw error
+        await world.sleep(random.whole(100, 1_000))
+      }
+    }
+  }
+}
+
+const interferences = [
+  ...(['edit', 'edit', 'pause', 'resume', 'resume', 'trigger', 'trigger', 'trigger'] as const),
+  ...(['cancel', 'cancel', 'replay', 'replay', 'backfill', 'delete', 'create'] as const),
+]
+type Interference = (typeof interferences)[number]
+
+function drawDedupe(random: Random): NonNullable<JobInput['dedupe']> {
+  return {
+    key: `dedupe ${random.whole(1, 3)}`,
+    while: random.pick(['PENDING', 'UNFINISHED']),
+    ...(random.chance(0.3) && { windowSec: random.whole(1, 5) }),
+  }
+}
+
+/** Of a cron that fires every so many seconds of a minute, without jitter: how many. */
+function secondsOf({ schedule, jitterSec }: JobInput): number | null {
+  const every = schedule?.match(/^\*\/(\d+) /)?.[1]
+  return every === undefined || jitterSec !== undefined ? null : Number(every)
+}
+
+/** Milliseconds until such a cron fires; more than a second ahead. */
+function untilNext(everySec: number, now: number): number {
+  let at = Math.floor(now / 1_000) + 2
+  while ((at % 60) % everySec !== 0) at++
+  return at * 1_000 - now
+}
+
+const sha256 = (text: string) => hash('sha256', text, 'hex')
+
+function idOf({ job, dedupe }: { job: { definition: { job_id: string } }; dedupe?: { executionId: string } }): string {
+  return dedupe?.executionId ?? job.definition.job_id
+}
+
+function unlessRefused(error: unknown): void {
+  if (!(error instanceof CarillonError && error.status < 500)) throw error
+}

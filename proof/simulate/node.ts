@@ -1,0 +1,126 @@
+/** A node of the world: the real engine, handed its connections, its signals and its thread by the simulation. */
+import { type EngineSettings, engineConfig } from '../../packages/server/src/config/engine-config.ts'
+import { Engine } from '../../packages/server/src/main.ts'
+import type { Logger } from '../../packages/server/src/observability/logger.ts'
+import { Metrics } from '../../packages/server/src/observability/metrics.ts'
+import { SimulatedDatabase, type Tamper } from './database.ts'
+import type { FaultLog, Network } from './network.ts'
+import { Owner } from './owner.ts'
+import type { Postgres } from './postgres.ts'
+import { SimulatedPulse } from './pulse.ts'
+import type { Sessions } from './sessions.ts'
+import type { SignalBus } from './signals.ts'
+import type { Trace } from './trace.ts'
+import type { World } from './world.ts'
+
+export interface Surroundings {
+  world: World
+  network: Network
+  faults: FaultLog
+  postgres: Postgres
+  sessions: Sessions
+  bus: SignalBus
+  trace: Trace
+  logger: Logger
+  settings: EngineSettings
+  tamper?: Tamper
+}
+
+const restartMs = 1_000
+/** One for all nodes of all runs: it watches the machine, not the world. */
+const metrics = new Metrics()
+
+export class SimulatedNode {
+  readonly name: string
+  readonly #around: Surroundings
+  #process: Owner
+  #main: Owner
+  #engine: Engine | null = null
+  #ready = false
+  tzVersion = '2026a'
+
+  constructor(name: string, around: Surroundings) {
+    this.name = name
+    this.#around = around
+    this.#process = new Owner(name, null, around.world.now)
+    this.#main = this.#process
+    this.#process.end()
+  }
+
+  get isUp(): boolean {
+    return !this.#process.isGone
+  }
+
+  get isReady(): boolean {
+    return this.isUp && this.#ready
+  }
+
+  /** Whom to ask. */
+  get main(): Owner {
+    return this.#main
+  }
+
+  get process(): Owner {
+    return this.#process
+  }
+
+  /** Only to be used by what runs as this node. */
+  get engine(): Engine {
+    return this.#engine!
+  }
+
+  /** Its clock is off by so much, and runs faster by so much. */
+  start(clock: { offsetMs: number; drift: number } = { offsetMs: 0, drift: 0 }): void {
+    const { world } = this.#around
+    this.#process = world.spawn(this.name)
+    this.#main = world.spawn(`${this.name} main`, this.#process)
+    const thread = world.spawn(`${this.name} pulse`, this.#process)
+    Object.assign(this.#process, clock)
+    this.#ready = false
+    world.as(this.#main, () => this.#begin(thread))
+  }
+
+  crash(): void {
+    this.#process.end()
+  }
+
+  /** Takes its leave of the installation, and is gone. */
+  retire(): void {
+    const process = this.#process
+    void this.#around.world.as(this.#main, () => this.#engine!.stop().finally(() => process.end()))
+  }
+
+  #begin(thread: Owner): void {
+    const { world, network, postgres, sessions, trace, tamper, bus, logger, settings } = this.#around
+    const process = this.#process
+    const onLeaderLost = () => this.#freeze(network.between(3_100, 7_000))
+    const database = new SimulatedDatabase({ world, network, postgres, sessions, trace, tamper, onLeaderLost })
+    const config = engineConfig({ ...settings, nodeName: this.name, databaseUrl: 'postgres://nowhere' })
+    const engine = new Engine(config, logger, {
+      parts: {
+        ...{ database, signals: bus.member(), metrics, tzVersion: this.tzVersion },
+        pulse: (beats) => new SimulatedPulse({ world, database, thread, settings: beats }),
+      },
+    })
+    this.#engine = engine
+    engine.start().then(
+      () => {
+        if (this.#process === process) this.#ready = true
+      },
+      () => {
+        // As whoever watches over processes would.
+        process.end()
+        world.later(restartMs, () => this.#process === process && this.start(), world.root)
+      },
+    )
+  }
+
+  /** The whole process stands still; what it had just sent arrives when it goes on. Answers when that is. */
+  #freeze(forMs: number): number {
+    const { world } = this.#around
+    const process = this.#process
+    process.stop()
+    world.later(forMs, () => world.goOn(process), world.root)
+    return forMs
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * What the world saw happen in the database, statement by statement: every lease and its end, what jobs were over time,
+ * who led which shard. Triggers tell it (NOTICE, in the answer of the statement itself); nothing else writes to those
+ * tables. Two things are judged right here, because only here both sides are seen: what a leader writes, and what ends a
+ * lease.
+ */
+import { shardOf } from '../../packages/server/src/domain/identity.ts'
+import type { JobSpan, Lease, Violation } from '../history.ts'
+import { readNumbers, readUuids } from './binary.ts'
+import type { Statement } from './postgres.ts'
+import type { World } from './world.ts'
+
+/** Lays down the triggers. */
+export const triggersSql = `
+  create schema simulated;
+  create function simulated.tell_running() returns trigger language plpgsql as $$
+  begin
+    raise notice 'told %', json_build_object('table', 'running', 'op', tg_op, 'id', (coalesce(new, old)).execution_id,
+      'fence', (coalesce(new, old)).fence, 'worker', (coalesce(new, old)).worker_id);
+    return null;
+  end $$;
+  create function simulated.tell_jobs() returns trigger language plpgsql as $$
+  begin
+    raise notice 'told %', json_build_object('table', 'jobs', 'id', new.job_id, 'version', new.version, 'state', new.state,
+      'overlap', new.overlap);
+    return null;
+  end $$;
+  create function simulated.tell_shards() returns trigger language plpgsql as $$
+  begin
+    raise notice 'told %', json_build_object('table', 'shards', 'shard', new.shard, 'epoch', new.epoch);
+    return null;
+  end $$;
+  create function simulated.tell_change() returns trigger language plpgsql as $$
+  begin
+    raise notice 'told %', json_build_object('table', tg_table_name);
+    return null;
+  end $$;
+  create trigger told after insert or update on carillon.lanes for each statement execute function simulated.tell_change();
+  create trigger told after insert or delete on carillon.running for each row execute function simulated.tell_running();
+  create trigger told after insert or update of version, state on carillon.jobs for each row
+    when (new.type in ('CRON', 'INTERVAL')) execute function simulated.tell_jobs();
+  create trigger told after update on carillon.shards for each row execute function simulated.tell_shards();`
+
+type Told =
+  | { table: 'running'; op: 'INSERT' | 'DELETE'; id: string; fence: number; worker: string }
+  | { table: 'jobs'; id: string; version: number; state: JobSpan['state']; overlap: JobSpan['overlap'] }
+  | { table: 'shards'; shard: number; epoch: number }
+  | { table: 'lanes' }
+
+export class Trace {
+  readonly leases: Lease[] = []
+  readonly spans: JobSpan[] = []
+  readonly violations: Violation[] = []
+  /** When something last fired or ended, and the longest time that nothing did. */
+  longestGapMs = 0
+  fired = 0
+  #movedAt: number
+  readonly #world: World
+  readonly #open = new Map<string, Lease>()
+  readonly #present = new Map<string, JobSpan>()
+  readonly #epochs = new Map<number, number>()
+  readonly #shardCount: number
+
+  constructor(world: World, shardCount: number) {
+    this.#world = world
+    this.#shardCount = shardCount
+    this.#movedAt = world.now
+  }
+
+  /** A statement has committed. */
+  ran(statement: Statement, rows: Record<string, unknown>[]): void {
+    const told = statement.told.map((text) => JSON.parse(text) as Told)
+    this.#world.note(`${statement.name ?? 'unnamed'} ${rows.length} ${statement.told.join(' ')}`)
+    if (statement.name === 'report') this.#judgeReport(statement, told)
+    if (statement.name?.startsWith('fire')) this.#judgeFire(statement, rows)
+    for (const each of told) this.#note(each, statement.beganAt)
+  }
+
+  #note(told: Told, at: number): void {
+    if (told.table === 'shards') this.#epochs.set(told.shard, told.epoch)
+    else if (told.table === 'jobs') this.#noteJob(told, at)
+    else if (told.table === 'lanes') return
+    else if (told.op === 'INSERT') {
+      const lease = { executionId: told.id, fence: told.fence, workerId: told.worker, at, until: null }
+      this.leases.push(lease)
+      this.#open.set(`${told.id} ${told.fence}`, lease)
+    } else {
+      const lease = this.#open.get(`${told.id} ${told.fence}`)
+      if (lease) lease.until = at
+      this.#open.delete(`${told.id} ${told.fence}`)
+      this.#moved()
+    }
+  }
+
+  #noteJob({ id: jobId, version, state, overlap }: Told & { table: 'jobs' }, at: number): void {
+    const before = this.#present.get(jobId)
+    if (before?.version === version && before.state === state) return
+    if (before) before.until = at
+    const span: JobSpan = { jobId, version, state, overlap, since: at, until: null }
+    this.#present.set(jobId, span)
+    this.spans.push(span)
+  }
+
+  /** A leader writes only what it leads at that moment: the epoch it names is the shard's. */
+  #judgeFire({ name, values }: Statement, rows: Record<string, unknown>[]): void {
+    const moved = (rows[0]?.moved as string[] | null | undefined) ?? []
+    if (moved.length === 0) return
+    this.#moved()
+    if (name !== 'fire') return
+    this.fired += Number(rows[0]!.fired)
+    const shards = readNumbers(values[0])
+    const epochs = new Map(readNumbers(values[1]).map((epoch, i) => [shards[i], epoch]))
+    for (const jobId of moved) {
+      const shard = shardOf(jobId, this.#shardCount)
+      const [named, current] = [epochs.get(shard), this.#epochs.get(shard)]
+      if (named === current) continue
+      this.#violated('leaders-fire', jobId, `was fired with epoch ${named} of shard ${shard}, which is at ${current}`)
+    }
+  }
+
+  /** A lease ends by a report that names its own fence. */
+  #judgeReport({ values }: Statement, told: Told[]): void {
+    const fences = readNumbers(values[1])
+    const named = new Set(readUuids(values[0]).map((id, i) => `${id} ${fences[i]}`))
+    for (const each of told) {
+      if (each.table !== 'running' || each.op !== 'DELETE' || named.has(`${each.id} ${each.fence}`)) continue
+      this.#violated('holders-report', each.id, `lost the lease of fence ${each.fence} to a report of another fence`)
+    }
+  }
+
+  #moved(): void {
+    this.longestGapMs = Math.max(this.longestGapMs, this.#world.now - this.#movedAt)
+    this.#movedAt = this.#world.now
+  }
+
+  #violated(checker: string, subject: string, problem: string): void {
+    this.violations.push({ checker, subject, problem })
+  }
+}

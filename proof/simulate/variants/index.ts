@@ -1,0 +1,5 @@
+import { partVariants } from './parts.ts'
+import { sqlVariants } from './sql.ts'
+import type { Variant } from './variant.ts'
+
+export const variants: readonly Variant[] = [...sqlVariants, ...partVariants]

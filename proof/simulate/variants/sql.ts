@@ -1,0 +1,57 @@
+/** Defects in the functions of the database. */
+import type { Variant } from './variant.ts'
+
+export const sqlVariants: Variant[] = [
+  {
+    name: 'epoch-not-checked',
+    what: 'A leader that was replaced goes on firing.',
+    sql: [{ name: 'hold_shards', from: ' and s.epoch = i.epoch', to: '' }],
+  },
+  {
+    name: 'fence-not-checked',
+    what: 'A report ends whatever lease there is, whoever holds it.',
+    sql: [{ name: 'report', from: ' and r.fence = i.fence', to: '' }],
+  },
+  {
+    name: 'overlap-without-lock',
+    what: 'FIRE asks whether a job is still busy without holding its row, nor the rows of what is live.',
+    sql: [
+      { name: 'fire', from: 'order by s.job_id for update of s skip locked', to: 'order by s.job_id' },
+      { name: 'overlap_verdicts', from: 'order by e.execution_id for update of e', to: 'order by e.execution_id' },
+    ],
+  },
+  {
+    name: 'early-fire',
+    what: 'FIRE does not look at its own clock.',
+    sql: [
+      { name: 'fire', from: ' and i.due <= carillon.ms(v_now)', to: '' },
+      { name: 'fire', from: 'where o.due > carillon.ms(v_now)', to: 'where false' },
+    ],
+  },
+  {
+    name: 'old-version-fires',
+    what: 'FIRE does not compare version and due time: what was paused or changed fires from memory.',
+    sql: [{ name: 'fire', from: 's.version = i.version and carillon.ms(s.due) = i.due and ', to: '' }],
+  },
+  {
+    name: 'attempts-not-counted',
+    what: 'A failed attempt leaves the count as it was.',
+    sql: [{ name: 'report', from: 'then e.attempt else g.attempt end', to: 'then e.attempt else e.attempt end' }],
+  },
+  {
+    name: 'skips-not-recorded',
+    what: 'Occurrences that are skipped are passed over without a row.',
+    sql: [
+      {
+        name: 'fire',
+        from: 'where (v_all or o.job_id = any (moved)) and o.execution_id >= v_floor',
+        to: 'where (v_all or o.job_id = any (moved)) and o.execution_id >= v_floor and o.reason is null',
+      },
+    ],
+  },
+  {
+    name: 'idempotency-key-ignored',
+    what: 'A request that was answered before is done again.',
+    sql: [{ name: 'claim_answers', from: `return coalesce(v_taken, '{}')`, to: `return '{}'` }],
+  },
+]

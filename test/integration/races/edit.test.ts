@@ -1,11 +1,11 @@
 /** Changes of a job against FIRE and triggers: nothing fires from an old version, nothing is lost. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { newId } from '../../../packages/server/src/domain/identity.ts'
+import { newId, occurrenceId } from '../../../packages/server/src/domain/identity.ts'
 import { publishVirtualTimes } from '../../../packages/server/src/store/executions/reserve-tags.ts'
 import { changeJob } from '../../../packages/server/src/store/jobs/change.ts'
 import { createWork } from '../../../packages/server/src/store/jobs/create.ts'
 import type { JobRecord } from '../../../packages/server/src/store/rows.ts'
-import { openStore, type TestStore } from '../../support/store.ts'
+import { everyMs, openStore, type TestStore } from '../../support/store.ts'
 import { raceTimeoutMs, rounds, shuffled } from './rounds.ts'
 
 /** For what loses its race in every second round if it loses it at all. */
@@ -55,6 +55,23 @@ describe('a change of a job', { timeout: raceTimeoutMs }, () => {
       const paused = (await Promise.all(jobs.map((id) => store.readJob(id)))).filter((job) => job!.state === 'PAUSED')
       for (const job of paused) await change(job!, 1)
     })
+  })
+
+  it('that lets a paused job pass over occurrences is refused if somebody else has let it pass meanwhile', async () => {
+    const job = await store.job()
+    const active = (await store.readJob(job))!
+    const pausedAt = { definition: null, state: 'PAUSED', due: null, live: null } as const
+    await changeJob(store.database, active, { ...pausedAt, nominal: active.nominal, skipped: [] })
+    const seen = (await store.readJob(job))!
+    const first = seen.nominal!
+    const pass = (count: number) => {
+      const skipped = [{ id: occurrenceId(job, first), nominal: first, due: first, reason: 'PAUSED' }]
+      const all = skipped.map((each) => ({ ...each, last: first + (count - 1) * everyMs, count }))
+      return changeJob(store.database, seen, { ...pausedAt, nominal: first + count * everyMs, skipped: all })
+    }
+    expect(await pass(2)).toBe(true)
+    expect(await pass(5)).toBe(false)
+    expect((await store.readJob(job))!.nominal).toBe(first + 2 * everyMs)
   })
 
   it('that begins to limit overlap counts a trigger that came at the same moment', async () => {

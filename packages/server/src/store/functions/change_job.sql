@@ -1,6 +1,6 @@
 -- Changes a job under its lock: its definition (p_job, a new version), its state, and where its schedule stands. The
--- caller computed the latter from what it read, and names that: p_version, p_seen_state and p_seen_due; if a fire or another
--- change came between, nothing is done and the caller looks again.
+-- caller computed the latter from what it read, and names that: p_version, p_seen_state, p_seen_due and p_seen_nominal; if a
+-- fire or another change came between, nothing is done and the caller looks again.
 -- p_live: not null when the job begins to limit overlap. What is unfinished is then read here, under the job's lock: a
 -- trigger moves no schedule, so the caller cannot know.
 -- p_skipped: occurrences that this change removes, recorded as SKIPPED: {id, nominal, due, reason, last, count}.
@@ -9,7 +9,8 @@
 -- Locks: schedules, its own row in job_spans, executions by id (of p_live), executions and endings for p_skipped.
 create or replace function carillon.change_job(
   p_id uuid, p_version int, p_seen_state text, p_seen_due bigint, p_job jsonb, p_state text, p_nominal bigint, p_due bigint,
-  p_live uuid[], p_skipped jsonb, p_audit jsonb, p_now timestamptz default null, p_computed_at bigint default null)
+  p_live uuid[], p_skipped jsonb, p_audit jsonb, p_now timestamptz default null, p_computed_at bigint default null,
+  p_seen_nominal bigint default null)
 returns boolean
 language plpgsql volatile
 as $$
@@ -20,7 +21,9 @@ declare
   v_skipped uuid[];
 begin
   perform from carillon.schedules s
-  where s.job_id = p_id and s.version = p_version and s.due is not distinct from carillon.at(p_seen_due) for update;
+  where s.job_id = p_id and s.version = p_version and s.due is not distinct from carillon.at(p_seen_due)
+    -- A paused job has no due time: somebody else may have let it pass what this change is about to put on record.
+    and (p_seen_nominal is null or s.nominal = carillon.at(p_seen_nominal)) for update;
   if not found then
     return false;
   end if;

@@ -41,7 +41,7 @@ export async function changeJob(
     const rows = await database.query<{ changed: boolean }>(
       'change-job',
       `select case when changed then true else not carillon.unclaim_answer($13) end changed from (
-         select carillon.change_job($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$14) changed
+         select carillon.change_job($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$14,$15) changed
          where carillon.claim_answer($13, $12) offset 0) done`,
       [
         seen.definition.job_id,
@@ -58,6 +58,7 @@ export async function changeJob(
         database.now,
         entry && JSON.stringify(entry),
         change.computedAt ?? null,
+        seen.nominal,
       ],
     )
     if (rows.length === 0) throw new AnsweredBefore()

@@ -42,6 +42,6 @@ create table carillon.verification (
   check ((pass_to is null) = (position is null))
 ) with (fillfactor = 50);
 
--- It takes one parameter more, at the end and with a default: those who call it with the old ones go on.
+-- It takes two parameters more, at the end and with defaults: those who call it with the old ones go on.
 drop function if exists carillon.change_job(
   uuid, int, text, bigint, jsonb, text, bigint, bigint, uuid[], jsonb, jsonb, timestamptz);

@@ -88,9 +88,10 @@ describe('one that can never run any more', () => {
     const first = await create(later, { key, ...window })
     const job = `/v1/jobs/${first.job.jobId}`
     await node.ask(`POST ${job}/pause`)
-    await sql.query(`update carillon.schedules set nominal = now() - interval '1 s' where job_id = $1`, [
-      first.job.jobId,
-    ])
+    await sql.query(
+      `update carillon.schedules set nominal = carillon.at(carillon.ms(now()) - 1000) where job_id = $1`,
+      [first.job.jobId],
+    )
     expect((await node.ask(`POST ${job}/resume`)).body.state).toBe('COMPLETED')
     expect((await create(now, { key, ...window })).verdict).toBe(verdict)
   })

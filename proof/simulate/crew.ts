@@ -11,6 +11,8 @@ import type { SeedReport } from './simulation.ts'
 /** What is simulated are our faults, not the disk's; and a server that tidies up on its own is not the same twice. */
 const serverSettings = {
   ...{ fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off', autovacuum: 'off', jit: 'off' },
+  // Planning anew each time would be a tenth of a run.
+  plan_cache_mode: 'force_generic_plan',
   ...{ shared_buffers: '256MB', max_wal_size: '4GB', checkpoint_timeout: '1h' },
 }
 

@@ -22,16 +22,16 @@ import type { Variant } from './variants/variant.ts'
 import { SimulatedWorker } from './worker.ts'
 import { World } from './world.ts'
 
-/** Shorter than in production where that takes long (workers are lost after 8 s), longer where it only costs statements. */
+/** Shorter than in production where that takes long (workers are lost after 7 s), longer where it only costs statements. */
 const settings = {
-  ...{ leaseMs: 3_000, renewEveryMs: 1_000, lifeMs: 4_000, statementTimeoutMs: 1_800, pollMs: 2_000, windowMs: 6_000 },
-  ...{ heartbeatEveryMs: 2_000, workerLostMs: 8_000, workerSuspectMs: 5_000, sweepEveryMs: 2_000, maxPollMs: 20_000 },
+  ...{ leaseMs: 3_000, renewEveryMs: 1_400, lifeMs: 4_000, statementTimeoutMs: 1_800, pollMs: 3_000, windowMs: 6_000 },
+  ...{ heartbeatEveryMs: 2_000, workerLostMs: 7_000, workerSuspectMs: 4_500, sweepEveryMs: 2_000, maxPollMs: 20_000 },
   ...installation,
 } as const
 
 /** What was stopped goes on, is lost, is tried again: longer than that a trouble is not felt. */
-const recoveryMs = 22_000
-const healthyMs = 30_000
+const recoveryMs = 20_000
+const healthyMs = 27_000
 /** A client waits that long for an answer at most. */
 const inFlightMs = 8_500
 const drainMs = 150_000
@@ -137,7 +137,7 @@ class SimulationRun {
       ...{ from: this.#startAt, to: this.#world.now, spans: trace.spans, leases: trace.leases, runs: this.#runs },
       ...{ acknowledged: this.#load!.acknowledged, troubles: this.#troubles!.list, recoveryMs, slackMs: 5 },
       // Without a hint, what a node wrote that had been cut off for long is found when `ready` is read from its beginning.
-      bounds: { fireMs: 4_000, startMs: this.#troubles!.losesHints ? readAllMs + 6_000 : 6_000 },
+      bounds: { fireMs: 5_000, startMs: this.#troubles!.losesHints ? readAllMs + 6_000 : 6_000 },
     })
     this.#world.note(JSON.stringify(history.executions))
     const all = [...this.#violations, ...trace.violations, ...violations]
@@ -187,7 +187,7 @@ class SimulationRun {
     while (!nodes.every((node) => node.isReady)) await world.sleep(50)
     for (const worker of workers) worker.start(drawClock(clocks))
     load.begin()
-    troubles.begin(clocks.whole(25_000, 60_000))
+    troubles.begin(clocks.whole(20_000, 45_000))
     void this.#watch()
     while (!troubles.isOver) await world.sleep(100)
     await world.sleep(healthyMs - inFlightMs)

@@ -93,7 +93,7 @@ export class Troubles {
       case 'NODE_STOPS':
       case 'WORKER_STOPS':
         // Often past every lease.
-        this.#stop(one.process, random.chance(0.5) ? random.whole(8_500, 13_000) : random.whole(300, 7_000))
+        this.#stop(one.process, random.chance(0.5) ? random.whole(7_500, 11_000) : random.whole(300, 7_000))
         return
       case 'NODE_STUCK':
         this.#stop(node.main, random.whole(300, 7_000))

@@ -76,11 +76,10 @@ export class WindowReader {
         const upTo = full ? 0 : (this.#readUpTo.get(source) ?? 0)
         // What came in late lies behind now: a submission by as long as its caller kept the transaction open.
         const back = behind ? Number.POSITIVE_INFINITY : source === 'submissions' ? 0 : lookBackFrom
-        // What a hint spoke of lies between it and the end of what was read.
-        const backFrom = Math.floor(Math.min(back, hint ?? back))
-        const backUntil = hint === null ? Math.ceil(now) : upTo
-        if (!full && backUntil > backFrom) await this.#read(source, shards, backFrom, Math.min(backUntil, until))
-        if (until > upTo) this.#readUpTo.set(source, await this.#read(source, shards, upTo, until))
+        // What a hint spoke of lies between it and the end of what was read: one range with what is new.
+        const from = hint === null ? upTo : Math.floor(Math.min(upTo, back, hint))
+        if (!full && hint === null && now > back) await this.#read(source, shards, Math.floor(back), Math.ceil(now))
+        if (until > from) this.#readUpTo.set(source, Math.max(upTo, await this.#read(source, shards, from, until)))
       }),
     )
     if (full) this.#readAllAt = now

@@ -121,6 +121,23 @@ const wrong: [string, string[], History][] = [
   ['a success before its run came to its end', ['success-was-run'], historyOf([changed({ finishedAt: t0 + 1_200 })])],
   ['a success under a fence nobody had', ['success-was-run', 'succeeds-once'], historyOf([changed({ fence: 11 })])],
   [
+    'run to its end, and taken back as never named',
+    ['what-ran-is-not-handed-back'],
+    historyOf(
+      [
+        {
+          row: {
+            ...secondTry().row,
+            attempt: 1,
+            transitions: [transition({ at: t0 + 8_000, to: 'HANDED_BACK', reason: 'NOT_NAMED', fence: 10 })],
+          },
+          runs: [...secondTry().runs, run({ fence: 10, what: 'SUCCEEDED', at: t0 + 1_200 })],
+        },
+      ],
+      { leases: [{ executionId: 'e1', fence: 10, workerId: 'w1', at: t0 + 1_006, until: t0 + 8_000 }] },
+    ),
+  ],
+  [
     'at most once, begun twice',
     ['at-most-once-starts-once'],
     historyOf([{ ...secondTry(), row: { ...secondTry().row, delivery: 'AT_MOST_ONCE' } }]),

@@ -18,11 +18,13 @@ import { oneLeaseAtATime } from './one-lease-at-a-time.ts'
 import { skipsHaveReasons } from './skips-have-reasons.ts'
 import { succeedsOnce } from './succeeds-once.ts'
 import { successWasRun } from './success-was-run.ts'
+import { whatRanIsNotHandedBack } from './what-ran-is-not-handed-back.ts'
 
 export const checkers: Checker[] = [
   acknowledgedIsKept,
   succeedsOnce,
   successWasRun,
+  whatRanIsNotHandedBack,
   atMostOnceStartsOnce,
   oneLeaseAtATime,
   fencesOnlyGrow,

@@ -48,9 +48,9 @@ describe('the simulator', { timeout: 180_000 }, () => {
   })
 
   it.each([
-    ['fence-not-checked', 'holders-report'],
+    ['report-and-hand-back-unordered', 'what-ran-is-not-handed-back'],
     ['retries-in-memory', 'store-invariants'],
-    ['attempts-not-counted', 'attempts-within-maximum'],
+    ['old-version-fires', 'fires-from-the-version-that-stands'],
   ])('finds %s', async (variant, checker) => {
     const found = await seedsUntilFound(variant, 10)
     expect(found?.violations.map((violation) => violation.checker)).toContain(checker)

@@ -111,6 +111,7 @@ class SimulationRun {
         new SimulatedWorker(`worker-${n}`, {
           ...{ world, network, nodes, random: fork(`worker ${n}`), runs: this.#runs },
           isTroubled: () => !this.#troubles!.isOver,
+          heartbeatsApart: this.#variant?.heartbeatsApart ?? false,
           onError: (message) => this.#noteError(message),
         }),
     )

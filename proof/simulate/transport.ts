@@ -24,19 +24,29 @@ const reportMs = 10_000
 const marginMs = 5_000
 const watchWaitMs = 5_000
 
+export interface TransportOptions {
+  nodes: readonly SimulatedNode[]
+  network: Network
+  random: Random
+  /** For a broken variant: heartbeats go ahead of the outcomes that belong to them. */
+  heartbeatsApart: boolean
+}
+
 export class SimulatedTransport implements Transport {
   readonly #nodes: readonly SimulatedNode[]
   readonly #network: Network
   readonly #random: Random
+  readonly #heartbeatsApart: boolean
   #node: SimulatedNode
   #announcement: WorkerAnnouncement | null = null
   #watch: CancellationWatch | null = null
   #listener: ((cancellation: Cancellation) => void) | null = null
 
-  constructor(options: { nodes: readonly SimulatedNode[]; network: Network; random: Random }) {
+  constructor(options: TransportOptions) {
     this.#nodes = options.nodes
     this.#network = options.network
     this.#random = options.random
+    this.#heartbeatsApart = options.heartbeatsApart
     this.#node = this.#random.pick(this.#nodes)
   }
 
@@ -54,7 +64,13 @@ export class SimulatedTransport implements Transport {
     }
   }
 
-  report(report: WorkerReport): Promise<ReportAnswer> {
+  async report(report: WorkerReport): Promise<ReportAnswer> {
+    if (!this.#heartbeatsApart || report.held === null) return this.#tell(report)
+    const { cancellations, lost } = await this.#tell({ ...report, outcomes: [], began: [], progress: [] })
+    return { ...(await this.#tell({ ...report, held: null })), cancellations, lost }
+  }
+
+  #tell(report: WorkerReport): Promise<ReportAnswer> {
     const options = { what: 'report', timeoutMs: reportMs, repeatable: report.held === null }
     return this.#ask(options, async ({ desk }) => {
       const worker = await desk.find(report.workerId, null)

@@ -33,6 +33,7 @@ export interface WorkerSurroundings {
   /** While false, every handler ends soon and well. */
   isTroubled: () => boolean
   onError: (message: string) => void
+  heartbeatsApart: boolean
 }
 
 export class SimulatedWorker {
@@ -79,10 +80,10 @@ export class SimulatedWorker {
   }
 
   #make(random: Random): Worker {
-    const { network, nodes, onError } = this.#around
+    const { network, nodes, onError, heartbeatsApart } = this.#around
     const quiet = { info() {}, warn() {} }
     return new Worker({
-      transport: new SimulatedTransport({ network, nodes, random }),
+      transport: new SimulatedTransport({ network, nodes, random, heartbeatsApart }),
       handlers: [implementHandler(handler, (ctx) => this.#run(ctx), { concurrency: 5 })],
       ...{ name: this.name, leaseWaitMs: 15_000, logger: { ...quiet, error: (_, message) => onError(message) } },
     })

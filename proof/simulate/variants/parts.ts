@@ -47,6 +47,11 @@ export const partVariants: Variant[] = [
     settings: { pollMs: 60_000, windowMs: 60_000 },
   },
   {
+    name: 'report-and-hand-back-unordered',
+    what: 'What a worker holds is compared before the outcomes that it tells at the same time.',
+    heartbeatsApart: true,
+  },
+  {
     name: 'misfires-ignored',
     what: 'However late, everything that was missed fires.',
     tamper: () => ({

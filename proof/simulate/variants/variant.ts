@@ -1,6 +1,6 @@
 /**
  * A deliberate defect: the simulator must find it. Each is a small change of an installed SQL function, of what passes
- * between a node and its database, or of the settings.
+ * between a node and its database or its workers, or of the settings.
  */
 import type { EngineSettings } from '../../../packages/server/src/config/engine-config.ts'
 import type { Tamper } from '../database.ts'
@@ -20,5 +20,7 @@ export interface Variant {
   what: string
   sql?: SqlChange[]
   settings?: EngineSettings
+  /** Heartbeats of workers go ahead of the outcomes that belong to them. */
+  heartbeatsApart?: boolean
   tamper?: (world: World, random: Random) => Tamper
 }

@@ -31,6 +31,29 @@ describe('a heartbeat', () => {
     await succeed(worker, again!)
   })
 
+  it('leaves nothing out that it tells the outcome of, though that cannot be written yet', async () => {
+    const worker = await desk.register()
+    const held = await desk.held(worker)
+    const outcome = {
+      ...held,
+      startedAt: Date.now(),
+      finishedAt: Date.now(),
+      outcome: 'SUCCEEDED',
+      result: null,
+    } as const
+    const locker = new pg.Client({ connectionString: desk.url })
+    await locker.connect()
+    await locker.query('begin')
+    await locker.query('select from carillon.running where execution_id = $1 for update', [held.executionId])
+    for (let times = 0; times < 3; times++) {
+      expect((await desk.report(worker, { held: [], outcomes: [outcome] })).outcomes).toEqual(['BUSY'])
+    }
+    await locker.query('rollback')
+    await locker.end()
+    expect((await desk.report(worker, { held: [], outcomes: [outcome] })).outcomes).toEqual(['ACCEPTED'])
+    expect(await desk.execution(held.executionId)).toMatchObject({ state: 'SUCCEEDED', fence: held.fence })
+  })
+
   it('that is none says nothing about what is held', async () => {
     const worker = await desk.register()
     const held = await desk.held(worker)

@@ -2,4 +2,4 @@
 export type NodeOutcome =
   | { outcome: 'WORKER_LOST'; began: boolean }
   | { outcome: 'TIMED_OUT' }
-  | { outcome: 'HANDED_BACK'; reason: 'NOT_NAMED' | 'UNDELIVERED'; began: boolean }
+  | { outcome: 'HANDED_BACK'; reason: 'NOT_NAMED' | 'UNDELIVERED' | 'SHUTDOWN'; began: boolean }

@@ -1,6 +1,7 @@
 /**
  * Both sides agree on what a worker holds: a heartbeat names it all and is compared with the database. What the worker
- * names without holding it is lost; what it leaves out twice in a row is not with it, and is handed back.
+ * names without holding it is lost; what it leaves out twice in a row is not with it, and is handed back. What it tells the
+ * outcome of in the same report is with it, whether that could be written or not.
  */
 import type { Cancellation, HeldExecution } from '@carillon/sdk'
 import type { Completion } from '../completion/completion.ts'
@@ -33,6 +34,7 @@ export class HeldComparison {
   async compare(
     workerId: string,
     named: HeldExecution[],
+    told: readonly HeldExecution[] = [],
   ): Promise<{ cancellations: Cancellation[]; lost: HeldExecution[] }> {
     const { completion } = this.#options
     const rows = await this.#heartbeats.add(workerId)
@@ -43,7 +45,7 @@ export class HeldComparison {
       .map(({ executionId, fence }): Cancellation => ({ executionId, fence, reason: 'CANCELLED' }))
 
     // A row left out of two reports in a row is not with the worker: its lease answer was lost on the way.
-    const names = new Set(named.map(keyOf))
+    const names = new Set([...named, ...told].map(keyOf))
     const omitted = rows.filter((row) => !names.has(keyOf(row)))
     const before = this.#omitted.get(workerId)
     if (omitted.length > 0) this.#omitted.set(workerId, new Set(omitted.map(keyOf)))

@@ -184,7 +184,9 @@ export class WorkerDesk implements Service {
       ({ executionId, fence }): ReportVerdict =>
         begun.has(executionId) && fence === newest.get(executionId) ? 'ACCEPTED' : 'REFUSED',
     )
-    const compared = said.held === null ? nothing : await this.#comparison.compare(said.workerId, said.held)
+    // After the outcomes: what they end is not compared any more.
+    const compared =
+      said.held === null ? nothing : await this.#comparison.compare(said.workerId, said.held, said.outcomes)
     return { serverTime: this.#options.clock.now(), outcomes, began, ...compared }
   }
 
@@ -211,7 +213,7 @@ export class WorkerDesk implements Service {
           fence,
           actor: `worker:${workerId}`,
           from: 'NODE',
-          said: { outcome: 'HANDED_BACK', reason: 'NOT_NAMED', began },
+          said: { outcome: 'HANDED_BACK', reason: 'SHUTDOWN', began },
         }),
       ),
     )

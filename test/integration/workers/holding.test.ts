@@ -54,6 +54,28 @@ describe('a heartbeat', () => {
     expect(await desk.execution(held.executionId)).toMatchObject({ state: 'SUCCEEDED', fence: held.fence })
   })
 
+  it('that came before a lease says nothing about it, however long it takes to be compared', async () => {
+    const worker = await desk.register()
+    const locker = new pg.Client({ connectionString: desk.url })
+    await locker.connect()
+    await locker.query('begin')
+    await locker.query('select from carillon.workers where worker_id = $1 for update', [worker])
+    const early = desk.report(worker, { held: [] })
+    await until(async () => {
+      const { rowCount } = await desk.sql.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%carillon.workers%'`,
+      )
+      return rowCount! > 0
+    })
+    const held = await desk.held(worker)
+    await locker.query('rollback')
+    await locker.end()
+    await early
+    await desk.report(worker, { held: [] })
+    expect(await desk.execution(held.executionId)).toMatchObject({ state: 'RUNNING', fence: held.fence })
+    await succeed(worker, held)
+  })
+
   it('that is none says nothing about what is held', async () => {
     const worker = await desk.register()
     const held = await desk.held(worker)

@@ -1,7 +1,8 @@
 /**
  * Both sides agree on what a worker holds: a heartbeat names it all and is compared with the database. What the worker
  * names without holding it is lost; what it leaves out twice in a row is not with it, and is handed back. What it tells the
- * outcome of in the same report is with it, whether that could be written or not.
+ * outcome of in the same report is with it, whether that could be written or not; of what was leased after the heartbeat came
+ * it could not know.
  */
 import type { Cancellation, HeldExecution } from '@carillon/sdk'
 import type { Completion } from '../completion/completion.ts'
@@ -19,6 +20,15 @@ export interface HeldComparisonOptions {
   see: (workerIds: string[]) => Promise<unknown>
 }
 
+export interface Heartbeat {
+  /** What the worker says it holds. */
+  named: readonly HeldExecution[]
+  /** What it tells the outcome of in the same report. */
+  told: readonly HeldExecution[]
+  /** When it came, milliseconds since 1970. */
+  at: number
+}
+
 export class HeldComparison {
   readonly #options: HeldComparisonOptions
   /** Per worker: what its last heartbeat left out although the database says it holds it. */
@@ -33,8 +43,7 @@ export class HeldComparison {
 
   async compare(
     workerId: string,
-    named: HeldExecution[],
-    told: readonly HeldExecution[] = [],
+    { named, told, at }: Heartbeat,
   ): Promise<{ cancellations: Cancellation[]; lost: HeldExecution[] }> {
     const { completion } = this.#options
     const rows = await this.#heartbeats.add(workerId)
@@ -46,7 +55,7 @@ export class HeldComparison {
 
     // A row left out of two reports in a row is not with the worker: its lease answer was lost on the way.
     const names = new Set([...named, ...told].map(keyOf))
-    const omitted = rows.filter((row) => !names.has(keyOf(row)))
+    const omitted = rows.filter((row) => row.leasedAt <= at && !names.has(keyOf(row)))
     const before = this.#omitted.get(workerId)
     if (omitted.length > 0) this.#omitted.set(workerId, new Set(omitted.map(keyOf)))
     else this.#omitted.delete(workerId)

@@ -159,7 +159,8 @@ export class WorkerDesk implements Service {
 
   /** With an owner, what is another tenant's is refused. */
   async report(said: WorkerReport, owner: string | null = null): Promise<ReportAnswer> {
-    const { database } = this.#options
+    const { database, clock } = this.#options
+    const at = clock.now()
     const actor = `worker:${said.workerId}`
     if (said.outcomes.some((o) => o.outcome === 'HANDED_BACK' && o.reason === 'UNKNOWN_HANDLER')) {
       for (const pool of this.#known.poolsOf(said.workerId, owner)) this.#options.dispatcher.letOthersFirst(pool)
@@ -185,9 +186,9 @@ export class WorkerDesk implements Service {
         begun.has(executionId) && fence === newest.get(executionId) ? 'ACCEPTED' : 'REFUSED',
     )
     // After the outcomes: what they end is not compared any more.
-    const compared =
-      said.held === null ? nothing : await this.#comparison.compare(said.workerId, said.held, said.outcomes)
-    return { serverTime: this.#options.clock.now(), outcomes, began, ...compared }
+    const { held: named, outcomes: told } = said
+    const compared = named === null ? nothing : await this.#comparison.compare(said.workerId, { named, told, at })
+    return { serverTime: clock.now(), outcomes, began, ...compared }
   }
 
   async #store(news: ProgressNews[]): Promise<true[]> {

@@ -5,6 +5,8 @@ export interface HeldRow {
   fence: number
   workerId: string
   began: boolean
+  /** Milliseconds since 1970. */
+  leasedAt: number
   cancelReason: string | null
 }
 
@@ -15,10 +17,11 @@ export async function readHeld(database: Database, workerIds: string[]): Promise
     fence: number
     worker_id: string
     began: boolean
+    leased_at: number
     cancel_reason: string | null
   }>(
     'read-held',
-    `select execution_id, fence, worker_id, began,
+    `select execution_id, fence, worker_id, began, carillon.ms(leased_at) leased_at,
        case when cancel_at is not null then cancel_reason end cancel_reason
      from carillon.running where worker_id = any ($1::uuid[])`,
     [workerIds],
@@ -28,6 +31,7 @@ export async function readHeld(database: Database, workerIds: string[]): Promise
     fence: row.fence,
     workerId: row.worker_id,
     began: row.began,
+    leasedAt: row.leased_at,
     cancelReason: row.cancel_reason,
   }))
 }

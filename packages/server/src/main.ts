@@ -3,6 +3,7 @@
  * the order in which they need each other.
  */
 
+import { HandOver } from './admission/hand-over.ts'
 import { Submitter } from './admission/submitter.ts'
 import { createTagger, type TagFlows } from './admission/tags.ts'
 import { VirtualTimes } from './admission/virtual-times.ts'
@@ -183,7 +184,8 @@ export class Engine implements Service {
     this.pulse = pulse
     this.tag = tag
     const pools = new KnownPools(database)
-    const submitter = new Submitter({ database, tag, signals })
+    const handOver = new HandOver({ database, virtualTimes, dispatcher })
+    const submitter = new Submitter({ database, tag, signals, handOver })
     this.jobs = new Jobs({ database, signals, clock, tag, pools, targets: options.targets ?? workersOnly })
     this.submissions = new Submissions({ database, clock, jobs: this.jobs, submitter })
     this.ends = new Ends({ database, signals, logger })

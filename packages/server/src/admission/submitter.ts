@@ -1,6 +1,7 @@
 /**
  * Submissions that are due now: what FIRE does for a schedule, done at once. Submissions that arrive together are written
- * together, each answered after its commit. What may not wait for others, because it is all or none, goes alone.
+ * together, each answered after its commit. What may not wait for others, because it is all or none, goes alone. One by itself
+ * that a worker waits for is handed over.
  */
 import { BatchLimit } from '../lib/batch-limit.ts'
 import { Batcher } from '../lib/batcher.ts'
@@ -10,6 +11,7 @@ import { type Submission, submit, submitOnce } from '../store/executions/submit.
 import { type AnswerEntry, AnsweredBefore } from '../store/idempotency/answers.ts'
 import { createWork, type NewWork } from '../store/jobs/create.ts'
 import { isPassing, wasTooSlow } from '../store/trouble.ts'
+import type { HandOver } from './hand-over.ts'
 import type { TagFlows } from './tags.ts'
 
 const maxBatch = 1_000
@@ -25,13 +27,15 @@ export class Submitter {
   readonly #database: Database
   readonly #tag: TagFlows
   readonly #signals: Signals
+  readonly #handOver: HandOver | null
   readonly #batcher: Batcher<Asked, Outcome>
   readonly #limit = new BatchLimit(maxBatch)
 
-  constructor(options: { database: Database; tag: TagFlows; signals: Signals }) {
+  constructor(options: { database: Database; tag: TagFlows; signals: Signals; handOver?: HandOver }) {
     this.#database = options.database
     this.#tag = options.tag
     this.#signals = options.signals
+    this.#handOver = options.handOver ?? null
     this.#batcher = new Batcher({
       maxItems: () => this.#limit.current,
       concurrency: 2,
@@ -81,6 +85,10 @@ export class Submitter {
   }
 
   async #write(asked: Asked[]): Promise<Outcome[]> {
+    if (asked.length === 1) {
+      const outcome = await this.#handedOver(asked[0]!)
+      if (outcome !== null) return [outcome]
+    }
     const items = asked.map(({ item }) => item)
     if (asked.every(({ entry }) => entry === null)) {
       await this.submitAll(items)
@@ -91,6 +99,13 @@ export class Submitter {
     const answered = await submitOnce(this.#database, items, tags, entries)
     this.#announce(items, tags)
     return asked.map((_, i) => (answered.has(i) ? 'ANSWERED' : 'DONE'))
+  }
+
+  async #handedOver({ item, entry }: Asked): Promise<Outcome | null> {
+    const handed = await this.#handOver?.submit(item, entry)
+    if (!handed) return null
+    if (handed.readyAt !== null) this.#announce([item], [handed.readyAt])
+    return handed.answered ? 'ANSWERED' : 'DONE'
   }
 
   #announce(items: Submission[], tags: number[]): void {

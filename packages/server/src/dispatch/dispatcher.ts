@@ -1,7 +1,14 @@
 /** The dispatchers of all pools that workers of this node serve. */
 import type { Service } from '../lib/service.ts'
 import type { Signals } from '../signals/port.ts'
-import { type LeasedText, type LeaseWish, PoolDispatcher, type PoolDispatcherOptions } from './pool-dispatcher.ts'
+import type { Leased } from '../store/executions/lease.ts'
+import {
+  type FreePlace,
+  type LeasedText,
+  type LeaseWish,
+  PoolDispatcher,
+  type PoolDispatcherOptions,
+} from './pool-dispatcher.ts'
 
 export class Dispatcher implements Service {
   readonly #options: Omit<PoolDispatcherOptions, 'pool'>
@@ -34,6 +41,11 @@ export class Dispatcher implements Service {
 
   letOthersFirst(pool: string): void {
     this.#pools.get(pool)?.letOthersFirst()
+  }
+
+  /** See PoolDispatcher. */
+  fill<T>(pool: string, write: (place: FreePlace) => Promise<{ leased: Leased | null; answer: T }>): Promise<T> | null {
+    return this.#pools.get(pool)?.fill(write) ?? null
   }
 
   async lease(pool: string, wish: LeaseWish, signal: AbortSignal): Promise<LeasedText> {

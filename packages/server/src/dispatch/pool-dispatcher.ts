@@ -15,7 +15,7 @@ import type { Logger } from '../observability/logger.ts'
 import { LaneTurns, laneTurn } from '../queue/lane-turns.ts'
 import { ReadyPosition } from '../queue/ready-position.ts'
 import type { Database } from '../store/database.ts'
-import { type Leased, lease, type Slot } from '../store/executions/lease.ts'
+import { type LaneReading, type Leased, lease, type Slot } from '../store/executions/lease.ts'
 import { wasTooSlow } from '../store/trouble.ts'
 
 export interface LeaseWish {
@@ -51,6 +51,12 @@ export interface PoolDispatcherOptions {
   onUndelivered: (executions: LeasedText) => void
 }
 
+/** A place of a worker that waits, and where to read. */
+export interface FreePlace {
+  slot: Slot
+  reading: LaneReading
+}
+
 /** One LEASE takes at most so many: it stays short, and the next one follows at once. */
 const maxPerCall = 1_000
 /** What one LEASE may weigh: payloads can be a quarter of a MiB each. A call that brings more makes the next ones smaller. */
@@ -69,6 +75,8 @@ export class PoolDispatcher implements Service {
   #courteousUntil = Number.NEGATIVE_INFINITY
   #courtesy: NodeJS.Timeout | null = null
   #looking = false
+  /** A place that is being filled from outside; never rejects. */
+  #filling: Promise<unknown> = Promise.resolve()
 
   constructor(options: PoolDispatcherOptions) {
     this.#options = options
@@ -136,33 +144,67 @@ export class PoolDispatcher implements Service {
     })
   }
 
+  /**
+   * For whoever makes work of this pool: a place that it fills itself, in the transaction in which it makes it. Null: nobody
+   * waits, or a look is under way and will see it.
+   */
+  fill<T>(write: (place: FreePlace) => Promise<{ leased: Leased | null; answer: T }>): Promise<T> | null {
+    const now = this.#options.clock.now()
+    if (this.#looking || now < this.#courteousUntil) return null
+    const wish = [...this.#waiting].find(({ slots, workerId }) => slots > 0 && this.#options.mayLease(workerId))
+    if (wish === undefined) return null
+    const slot = { workerId: wish.workerId, prefetched: false }
+    const reading = { from: this.#positions.map((p) => p.nearby(now)), since: this.#turns.since, turn: laneTurn }
+    const filled = this.#look(async () => {
+      const { leased, answer } = await write({ slot, reading })
+      if (leased !== null) this.#take([leased], new Map([[wish.workerId, wish]]))
+      return answer
+    })
+    this.#filling = filled.catch(() => {})
+    return filled
+  }
+
   async runOnce(): Promise<void> {
     while (await this.#leaseOnce());
   }
 
   /** One call of LEASE for all who wait. True: there may be more. */
   async #leaseOnce(): Promise<boolean> {
+    while (this.#looking) await this.#filling
     const present = [...this.#waiting]
+    return this.#look(async () => {
+      try {
+        const { slots, wishes } = this.#freeSlots()
+        if (slots.length === 0) return false
+        const now = this.#options.clock.now()
+        const reading = { from: this.#positions.map((p) => p.from(now)), since: this.#turns.since, turn: laneTurn }
+        const { database, pool } = this.#options
+        const leased = await this.#limit.watch(() => lease(database, pool, reading, slots), wasTooSlow)
+        return this.#take(leased, wishes) === slots.length
+      } finally {
+        for (const wish of present) wish.looked = true
+      }
+    })
+  }
+
+  /** Nobody else looks meanwhile; whoever has waited enough is answered after it. */
+  async #look<T>(look: () => Promise<T>): Promise<T> {
     this.#looking = true
     try {
-      const { slots, wishes } = this.#freeSlots()
-      if (slots.length === 0) return false
-      const now = this.#options.clock.now()
-      const reading = { from: this.#positions.map((p) => p.from(now)), since: this.#turns.since, turn: laneTurn }
-      const { database, pool } = this.#options
-      const leased = await this.#limit.watch(() => lease(database, pool, reading, slots), wasTooSlow)
-      const count = leased.reduce((sum, each) => sum + each.count, 0)
-      this.#weigh(leased, count)
-      this.#note(leased)
-      this.#hand(leased, wishes)
-      return count === slots.length
+      return await look()
     } finally {
       this.#looking = false
-      for (const wish of present) {
-        wish.looked = true
-        if (wish.late) wish.deliver('')
-      }
+      for (const wish of [...this.#waiting]) if (wish.late && wish.looked) wish.deliver('')
     }
+  }
+
+  /** Answers how many it were. */
+  #take(leased: Leased[], wishes: Map<string, Waiting>): number {
+    const count = leased.reduce((sum, each) => sum + each.count, 0)
+    this.#weigh(leased, count)
+    this.#note(leased)
+    this.#hand(leased, wishes)
+    return count
   }
 
   #wake(): void {

@@ -38,6 +38,11 @@ export class ReadyPosition {
     return this.#at(now - recentMs)
   }
 
+  /** The same for a look that takes one row only: what `from` goes back for is left to the next one. */
+  nearby(now: number): number {
+    return this.#at(now - recentMs)
+  }
+
   /** Rows up to this tag were leased. */
   reached(tag: number, now: number): void {
     // A look back ended below the position: there may be more of what it found.

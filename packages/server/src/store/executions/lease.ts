@@ -27,16 +27,28 @@ export interface Leased {
   executions: string
 }
 
+/** A row of what LEASE answers. */
+export interface LeasedRow {
+  worker_id: string
+  lane: number
+  leased: number
+  reached: number
+  executions: string
+}
+
 /** See functions/lease.sql. The n-th execution goes to the n-th slot. */
 export async function lease(database: Database, pool: string, reading: LaneReading, slots: Slot[]): Promise<Leased[]> {
-  const rows = await database.query<{
-    worker_id: string
-    lane: number
-    leased: number
-    reached: number
-    executions: string
-  }>('lease', 'select * from carillon.lease($1,$2,$3,$4,$5,$6,$7,$8,$9,$10)', [
-    pool,
+  const rows = await database.query<LeasedRow>(
+    'lease',
+    'select * from carillon.lease($1,$2,$3,$4,$5,$6,$7,$8,$9,$10)',
+    [pool, ...leaseParameters(reading, slots), database.now],
+  )
+  return rows.map(leasedOf)
+}
+
+/** What LEASE is asked, but for pool and time. */
+export function leaseParameters(reading: LaneReading, slots: Slot[]): unknown[] {
+  return [
     reading.from,
     reading.since,
     reading.turn,
@@ -45,9 +57,11 @@ export async function lease(database: Database, pool: string, reading: LaneReadi
     defaults.timeoutSec,
     defaults.cancelGraceSec,
     defaults.retryPolicy.maxAttempts,
-    database.now,
-  ])
-  return rows.map(({ worker_id, leased, ...row }) => ({ workerId: worker_id, count: leased, ...row }))
+  ]
+}
+
+export function leasedOf({ worker_id, lane, leased, reached, executions }: LeasedRow): Leased {
+  return { workerId: worker_id, lane, count: leased, reached, executions }
 }
 
 /** The executions themselves, for whoever has to look into them. */

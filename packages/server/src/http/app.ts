@@ -102,12 +102,22 @@ function register(
     method: operation.method,
     url: operation.path,
     bodyLimit: operation.bodyLimitBytes ?? mebibyte,
-    onRequest: async (request) => {
-      request.caller =
-        operation.scope === null ? nobody : await authenticator.authenticate(request.headers, operation.scope)
+    onRequest: (request, _, done) => {
+      const settle = (caller: Caller) => {
+        request.caller = caller
+        done()
+      }
+      try {
+        const caller = operation.scope === null ? nobody : authenticator.authenticate(request.headers, operation.scope)
+        if (caller instanceof Promise) caller.then(settle, done)
+        else settle(caller)
+      } catch (error) {
+        done(error as Error)
+      }
     },
-    onResponse: async (_, reply) => {
+    onResponse: (_, reply, done) => {
       services.metrics.requestAnswered(operationId, reply.statusCode, reply.elapsedTime / 1_000)
+      done()
     },
     handler: async (request, reply) => {
       check(request)
@@ -146,6 +156,9 @@ function checks({ params, query, headers, body, roughBody }: ApiOperation): (req
   }
 }
 
+/** Made once: to make one for each abort costs more than the abort. */
+const clientGone = new Error('the client is gone')
+
 /** What a route is given. The signal is made when it is asked for: most routes answer without, and an abort is not cheap. */
 class Asked {
   readonly params: never
@@ -172,8 +185,12 @@ class Asked {
       const gone = new AbortController()
       this.#gone = gone
       const { raw } = this.#reply
-      if (raw.closed) gone.abort()
-      else raw.once('close', () => gone.abort())
+      const onClose = () => {
+        // Closed after its answer, nobody is missed.
+        if (!raw.writableFinished) gone.abort(clientGone)
+      }
+      if (raw.closed) onClose()
+      else raw.once('close', onClose)
     }
     return this.#gone.signal
   }

@@ -10,12 +10,13 @@ import type {
   RetryPolicy,
 } from '@carillon/contract'
 import type { ExecutionState } from '../domain/execution-state.ts'
+import { isoTime } from '../lib/iso-time.ts'
 import type { Database } from '../store/database.ts'
 import { type LatestExecution, readLatest } from '../store/jobs/latest.ts'
 import { type JobRecord, millis, policyOf, priorityOf } from '../store/rows.ts'
 import { type Target, targetOf } from './target.ts'
 
-export interface JobView {
+export interface JobView<Time = Date> {
   jobId: string
   key: string | null
   name: string
@@ -30,13 +31,13 @@ export interface JobView {
   schedule: string | null
   /** The duration of type INTERVAL. */
   interval: string | null
-  anchor: Date | null
-  runAt: Date | null
+  anchor: Time | null
+  runAt: Time | null
   delayMs: number | null
   timezone: string
   dst: DstPolicy
-  startAt: Date | null
-  endAt: Date | null
+  startAt: Time | null
+  endAt: Time | null
   maxFires: number | null
   jitterSec: number
   misfire: MisfirePolicy
@@ -57,16 +58,16 @@ export interface JobView {
   target: Target
   payload: unknown
   /** Null: paused, completed, or fired. */
-  nextFireAt: Date | null
+  nextFireAt: Time | null
   /** The same on the clock of the job's time zone, such as 2030-01-31T03:00:00. */
   nextFireLocal: string | null
   /** The execution with the latest nominal time. */
   lastExecutionId: string | null
   lastState: ExecutionState | null
   /** When that one started. */
-  lastRunAt: Date | null
-  createdAt: Date
-  updatedAt: Date
+  lastRunAt: Time | null
+  createdAt: Time
+  updatedAt: Time
 }
 
 /** With what its latest execution says. */
@@ -76,8 +77,24 @@ export async function showJob(database: Database, job: JobRecord): Promise<JobVi
 }
 
 export function jobViewOf(job: JobRecord, latest: LatestExecution | null = null): JobView {
+  const { payload } = job.definition
+  return { ...frameOf(job, latest, (ms) => new Date(ms)), payload: payload === null ? null : JSON.parse(payload) }
+}
+
+/** The same as JSON; see executions/view.ts. */
+export function jobJsonOf(job: JobRecord, latest: LatestExecution | null, more: object = {}): string {
+  const frame = JSON.stringify({ ...frameOf(job, latest, isoTime), ...more })
+  return `${frame.slice(0, -1)},"payload":${job.definition.payload ?? 'null'}}`
+}
+
+function frameOf<Time>(
+  job: JobRecord,
+  latest: LatestExecution | null,
+  time: (ms: number) => Time,
+): Omit<JobView<Time>, 'payload'> {
   const { definition, due } = job
   const policy = definition.policy
+  const date = (ms: number | null) => (ms === null ? null : time(ms))
   return {
     jobId: definition.job_id,
     key: definition.key,
@@ -109,19 +126,14 @@ export function jobViewOf(job: JobRecord, latest: LatestExecution | null = null)
     deadlineSec: definition.deadline_sec,
     startWithinSec: definition.start_within_sec,
     target: targetOf(definition, policy?.target),
-    payload: definition.payload === null ? null : JSON.parse(definition.payload),
     nextFireAt: date(due),
     nextFireLocal: due === null ? null : localTime(due, definition.timezone),
     lastExecutionId: latest?.executionId ?? null,
     lastState: latest?.state ?? null,
     lastRunAt: date(latest?.startedAt ?? null),
-    createdAt: new Date(job.createdAt),
-    updatedAt: new Date(job.updatedAt),
+    createdAt: time(job.createdAt),
+    updatedAt: time(job.updatedAt),
   }
-}
-
-function date(ms: number | null): Date | null {
-  return ms === null ? null : new Date(ms)
 }
 
 function localTime(instant: number, timezone: string): string {

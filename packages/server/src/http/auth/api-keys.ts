@@ -48,11 +48,15 @@ export class ApiKeys {
     })
   }
 
-  async identify(text: string): Promise<Caller> {
+  identify(text: string): Caller | Promise<Caller> {
     const now = this.#ticks()
     const known = this.#proved.get(text, now)
-    if (known && known.until - now < oldestMs / 2) this.#prove(text, known).catch(() => {})
-    const key = known ?? (await this.#prove(text))
+    if (known === undefined) return this.#prove(text).then((key) => this.#valid(key))
+    if (known.until - now < oldestMs / 2) this.#prove(text, known).catch(() => {})
+    return this.#valid(known)
+  }
+
+  #valid(key: KnownKey): Caller {
     if (key.revoked) throw unauthenticated('the API key was revoked', 'Ask for a new one')
     if (key.expiresAt <= this.#clock.now()) throw unauthenticated('the API key has expired', 'Ask for a new one')
     return key.caller

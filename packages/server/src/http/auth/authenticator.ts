@@ -17,8 +17,11 @@ import { KeySet } from './key-set.ts'
 import { scopeMissing, unauthenticated } from './refusals.ts'
 
 export interface Authenticator {
-  /** Throws UNAUTHENTICATED, SCOPE_MISSING or TENANT_NOT_YOURS; UNAVAILABLE if it cannot be known now. */
-  authenticate(headers: IncomingHttpHeaders, scope: Scope): Promise<Caller>
+  /**
+   * Throws UNAUTHENTICATED, SCOPE_MISSING or TENANT_NOT_YOURS; UNAVAILABLE if it cannot be known now. Answers at once if it is
+   * known.
+   */
+  authenticate(headers: IncomingHttpHeaders, scope: Scope): Caller | Promise<Caller>
 }
 
 export interface AuthParts {
@@ -51,10 +54,10 @@ class TokenAuthenticator implements Authenticator {
     this.#jwt = jwt
   }
 
-  async authenticate(headers: IncomingHttpHeaders, scope: Scope): Promise<Caller> {
-    const caller = actingFor(await this.#identify(bearerToken(headers.authorization)), headers)
-    if (!caller.scopes.has(scope)) throw scopeMissing(scope)
-    return caller
+  authenticate(headers: IncomingHttpHeaders, scope: Scope): Caller | Promise<Caller> {
+    const identified = this.#identify(bearerToken(headers.authorization))
+    if (identified instanceof Promise) return identified.then((caller) => permitted(caller, headers, scope))
+    return permitted(identified, headers, scope)
   }
 
   #identify(token: string): Promise<Caller> | Caller {
@@ -62,6 +65,12 @@ class TokenAuthenticator implements Authenticator {
     if (this.#jwt === null) throw unauthenticated('the token is not an API key', 'This installation takes no others')
     return this.#jwt.identify(token)
   }
+}
+
+function permitted(identified: Caller, headers: IncomingHttpHeaders, scope: Scope): Caller {
+  const caller = actingFor(identified, headers)
+  if (!caller.scopes.has(scope)) throw scopeMissing(scope)
+  return caller
 }
 
 function bearerToken(header: string | undefined): string {

@@ -1,6 +1,6 @@
 import { api } from '@carillon/contract/api'
 import { encodeJson } from '@carillon/sdk'
-import { jobViewOf } from '../../../jobs/view.ts'
+import { jobJsonOf } from '../../../jobs/view.ts'
 import type { Created } from '../../../submissions/submissions.ts'
 import { answerOnce, rendering } from '../../idempotency.ts'
 import { etagOf } from '../../if-match.ts'
@@ -20,5 +20,5 @@ export const createJob = route(api.createJob, (request, { database, submissions 
 )
 
 function textOfCreated({ job, latest, dedupe }: Created): string {
-  return JSON.stringify({ ...jobViewOf(job, latest), ...(dedupe && { dedupe }) })
+  return jobJsonOf(job, latest, dedupe && { dedupe })
 }

@@ -6,22 +6,21 @@
 -- caller's tags begin `cost` before it.
 -- The disk is not waited for: the commit of what uses the tags waits for everything before it, and tags that nobody used
 -- are not missed. [m] 0.19 ms a call instead of 0.38.
--- Locks: flows by key; the caller passes each flow once, sorted by pool, lane, tenant.
+-- Locks: flows by key; the caller passes each flow once, sorted by pool, lane, tenant. They are locked, and answered, in that order.
+-- [m] 30 flows: 0.32 to 0.44 ms of CPU, with a statement for each 0.70 to 0.75.
 create or replace function carillon.reserve_tags(
   p_pools text[], p_lanes smallint[], p_tenants text[], p_costs bigint[], p_virtual_times bigint[])
 returns setof bigint
 language plpgsql volatile
+set plan_cache_mode = force_generic_plan
 as $$
-declare
-  v_finish bigint;
 begin
   perform set_config('synchronous_commit', 'off', true);
-  for i in 1..cardinality(p_pools) loop
-    insert into carillon.flows as f (pool, lane, tenant, finish)
-    values (p_pools[i], p_lanes[i], p_tenants[i], p_virtual_times[i] + p_costs[i])
-    on conflict (pool, lane, tenant) do update
-      set finish = greatest(f.finish, p_virtual_times[i]) + p_costs[i]
-    returning f.finish into v_finish;
-    return next v_finish;
-  end loop;
+  return query
+  insert into carillon.flows as f (pool, lane, tenant, finish, cost)
+  select i.pool, i.lane, i.tenant, i.virtual_time + i.cost, i.cost
+  from unnest(p_pools, p_lanes, p_tenants, p_costs, p_virtual_times) i(pool, lane, tenant, cost, virtual_time)
+  on conflict (pool, lane, tenant) do update
+    set finish = greatest(f.finish + excluded.cost, excluded.finish), cost = excluded.cost
+  returning f.finish;
 end $$;

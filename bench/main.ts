@@ -5,6 +5,7 @@
 import { parseArgs } from 'node:util'
 import { openGround } from './ground/open-ground.ts'
 import { describeCommit, describeMachine } from './measure/machine.ts'
+import { watchMachine } from './measure/steadiness.ts'
 import { documentOf, exitCodeOf, tableOf } from './report.ts'
 import type { Bench, Result, Scenario } from './scenario.ts'
 
@@ -24,6 +25,9 @@ const names = [
   'fleet',
   'peers',
 ]
+
+/** Not part of `all`. */
+const asides = ['growth']
 
 const options = {
   quick: { type: 'boolean', default: false },
@@ -48,7 +52,7 @@ async function main(): Promise<number> {
   const { values, positionals } = parseArgs({ options, allowPositionals: true })
   const scale = Number(values.scale)
   const wanted = positionals[0] ?? ''
-  const chosen = wanted === 'all' ? names : names.filter((name) => name === wanted)
+  const chosen = wanted === 'all' ? names : [...names, ...asides].filter((name) => name === wanted)
   if (values.help || chosen.length === 0 || positionals.length !== 1 || !(scale > 0)) {
     console.error(await usage())
     return values.help ? 0 : 2
@@ -56,6 +60,7 @@ async function main(): Promise<number> {
   const { quick } = values
   const interrupted = untilSignal()
   const size = (full: number, small: number) => Math.max(1, Math.round((quick ? small : full) * scale))
+  const steadiness = await watchMachine()
   await using ground = await openGround({ historyRows: size(1_000_000, 100_000), progress })
   const outcome = await Promise.race([
     runAll(chosen, { quick, rounds: quick ? 1 : 3, ground, progress, size }),
@@ -63,7 +68,7 @@ async function main(): Promise<number> {
   ])
   if (outcome === 'interrupted') return 130
   const { results, broken } = outcome
-  const machine = await describeMachine(ground.postgresVersion, ground.folder)
+  const machine = { ...(await describeMachine(ground.postgresVersion, ground.folder)), ...(await steadiness()) }
   const report = { scenario: wanted, results, machine, commit: await describeCommit() }
   console.log(`${quick ? 'The quick form: shows that it works, proves nothing.\n' : ''}${tableOf(report)}`)
   if (values.json) console.log(documentOf(report))
@@ -125,7 +130,9 @@ function progress(text: string): void {
 
 async function usage(): Promise<string> {
   const lines = await Promise.all(
-    names.map(async (name) => `  ${name.padEnd(14)} ${await load(name).then((s) => s.summary, String)}`),
+    [...names, ...asides].map(
+      async (name) => `  ${name.padEnd(14)} ${await load(name).then((s) => s.summary, String)}`,
+    ),
   )
   return ['npm run bench -- <scenario> [--quick] [--json]', '', ...lines, '  all            every one of them'].join(
     '\n',

@@ -16,7 +16,10 @@ const report: Report = {
     judged({ name: 'life p99', value: 60.5, unit: 'ms', target: 50, better: 'lower' }),
     judged({ name: 'life rows', value: 5, unit: 'rows', target: null, better: 'higher' }),
   ],
-  machine: { cpu: 'C', cores: 2, memoryGb: 8, os: 'Linux', node: 'v26', postgres: '18', fileSystem: 'ext4' },
+  machine: {
+    ...{ cpu: 'C', cores: 2, memoryGb: 8, os: 'Linux', node: 'v26', postgres: '18', fileSystem: 'ext4' },
+    ...{ loopMs: [50, 60] as [number, number], stolenPercent: 1.5 },
+  },
   commit: 'abc',
 }
 

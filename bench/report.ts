@@ -1,12 +1,13 @@
 /** What a run tells: a table for people, and one document for programs. */
 import type { Machine } from './measure/machine.ts'
 import { shortNumber } from './measure/rounds.ts'
+import type { Steadiness } from './measure/steadiness.ts'
 import type { Result } from './scenario.ts'
 
 export interface Report {
   scenario: string
   results: Result[]
-  machine: Machine
+  machine: Machine & Steadiness
   commit: string
 }
 
@@ -27,9 +28,10 @@ export function tableOf({ results, machine, commit }: Report): string {
       .join('  ')
       .trimEnd()
   const lines = results.flatMap((result, i) => [line(rows[i]!), ...detailsOf(result)])
-  const { cpu, cores, memoryGb, os, node, postgres, fileSystem } = machine
+  const { cpu, cores, memoryGb, os, node, postgres, fileSystem, loopMs, stolenPercent } = machine
   const where = `${cpu}, ${cores} cores, ${memoryGb} GB, ${os}, ${fileSystem}; Node ${node}, PostgreSQL ${postgres}; ${commit}`
-  return [line(header), ...lines, '', where].join('\n')
+  const how = `a fixed loop took ${loopMs[0]} ms before and ${loopMs[1]} ms after; ${stolenPercent} % of the time was taken by others`
+  return [line(header), ...lines, '', where, how].join('\n')
 }
 
 /** 1 if a target was missed. */

@@ -3,7 +3,7 @@
  * way. Either a fixed number, or until it is stopped; then it may be kept from running ahead of those who work by
  * telling it how many are done.
  */
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { createClient } from '@carillon/sdk'
 import type { Load } from '../ground/ground.ts'
 import { monotonicMs } from '../measure/clock.ts'
@@ -20,6 +20,8 @@ export interface BatchesOptions {
   count?: number
   /** So many more than it was told are done. */
   mostAhead?: number
+  /** About so large, and nothing that compresses well; as everybody's unless given. */
+  payloadBytes?: number
 }
 
 export interface BatchesAnswer {
@@ -28,7 +30,9 @@ export interface BatchesAnswer {
   elapsedMs: number
 }
 
-export default (async ({ urls, tokens, batch, inFlight, count, mostAhead }, { signal, ready, onTold }) => {
+export default (async (options, { signal, ready, onTold }) => {
+  const { urls, tokens, batch, inFlight, count, mostAhead, payloadBytes } = options
+  const padding = payloadBytes === undefined ? {} : { padding: randomBytes(payloadBytes * 0.75).toString('base64') }
   const clients = tokens.map((token) => createClient({ urls, token }))
   const most = count ?? Number.POSITIVE_INFINITY
   let begun = 0
@@ -49,7 +53,7 @@ export default (async ({ urls, tokens, batch, inFlight, count, mostAhead }, { si
     const jobs = Array.from({ length: size }, (_, i) => ({
       type: 'ONE_SHOT' as const,
       target: { handler: handlerOf(from + i) },
-      payload: payloadOf(from + i),
+      payload: { ...payloadOf(from + i), ...padding },
     }))
     const { items } = await client.call('createJobs', { body: { jobs }, headers: { 'idempotency-key': randomUUID() } })
     submitted += items.length

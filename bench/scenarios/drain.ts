@@ -41,22 +41,28 @@ export async function drain(bench: Bench, installation: Installation, workers: W
   await installation.request('POST /v1/pools/default/pause')
   const since = await installation.now()
   await submitAll(bench, installation, count)
-  const begun = workers.count()
   const before = await bench.ground.cpu()
-  const startedAt = monotonicMs()
-  await installation.request('POST /v1/pools/default/resume')
-  const endedAt = await workers.finished(begun + count, longestMs)
+  const value = await drainReady(installation, workers, count)
   const cpu = cpuBetween(before, await bench.ground.cpu())
   const { total, succeeded, extraAttempts, firstStartedAt, lastFinishedAt } = await installation.ledger(since)
   if (total !== count || succeeded !== count || extraAttempts !== 0) {
     throw new Error(`the ledger has ${succeeded} of ${total} done, ${extraAttempts} tried again; expected ${count}`)
   }
   return {
-    value: (count * 1_000) / (endedAt - startedAt),
+    value,
     cpu,
     count,
     detail: { 'by the ledger /s': (count * 1_000) / (lastFinishedAt! - firstStartedAt!) },
   }
+}
+
+/** Resumes the pool; answers how many a second were drained. */
+export async function drainReady(installation: Installation, workers: Workers, count: number): Promise<number> {
+  const begun = workers.count()
+  const startedAt = monotonicMs()
+  await installation.request('POST /v1/pools/default/resume')
+  const endedAt = await workers.finished(begun + count, longestMs)
+  return (count * 1_000) / (endedAt - startedAt)
 }
 
 async function submitAll(bench: Bench, { urls, tokens }: Installation, count: number): Promise<void> {

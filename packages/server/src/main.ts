@@ -184,7 +184,7 @@ export class Engine implements Service {
     this.pulse = pulse
     this.tag = tag
     const pools = new KnownPools(database)
-    const handOver = new HandOver({ database, virtualTimes, dispatcher })
+    const handOver = new HandOver({ database, virtualTimes, fill: (pool, write) => dispatcher.fill(pool, write) })
     const submitter = new Submitter({ database, tag, signals, handOver })
     this.jobs = new Jobs({ database, signals, clock, tag, pools, targets: options.targets ?? workersOnly })
     this.submissions = new Submissions({ database, clock, jobs: this.jobs, submitter })

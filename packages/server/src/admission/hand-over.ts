@@ -2,8 +2,8 @@
  * One submission that somebody waits for: written and leased in one transaction, where else there are three (its tag, its rows,
  * its lease) and two waits for the disk.
  */
-import type { Dispatcher } from '../dispatch/dispatcher.ts'
 import type { Database } from '../store/database.ts'
+import type { LaneReading, Leased, Slot } from '../store/executions/lease.ts'
 import type { Submission } from '../store/executions/submit.ts'
 import { submitAndLease } from '../store/executions/submit-and-lease.ts'
 import type { AnswerEntry } from '../store/idempotency/answers.ts'
@@ -16,22 +16,28 @@ export interface HandedOver {
   readyAt: number | null
 }
 
+/** Gives `write` a place of a worker that waits, which it fills. Null: nobody waits. See dispatch/pool-dispatcher.ts. */
+export type FillPlace = <T>(
+  pool: string,
+  write: (place: { slot: Slot; reading: LaneReading }) => Promise<{ leased: Leased | null; answer: T }>,
+) => Promise<T> | null
+
 export class HandOver {
   readonly #database: Database
   readonly #virtualTimes: VirtualTimes
-  readonly #dispatcher: Dispatcher
+  readonly #fill: FillPlace
 
-  constructor(options: { database: Database; virtualTimes: VirtualTimes; dispatcher: Dispatcher }) {
+  constructor(options: { database: Database; virtualTimes: VirtualTimes; fill: FillPlace }) {
     this.#database = options.database
     this.#virtualTimes = options.virtualTimes
-    this.#dispatcher = options.dispatcher
+    this.#fill = options.fill
   }
 
   /** Null: nobody waits for it at this node, and nothing was done. */
   async submit(item: Submission, entry: AnswerEntry | null): Promise<HandedOver | null> {
     const { pool, lane, executionId } = item
     await this.#virtualTimes.refresh()
-    return this.#dispatcher.fill(pool, async (place) => {
+    return this.#fill(pool, async (place) => {
       const virtualTime = this.#virtualTimes.of(pool, lane)
       const { answered, tag, leased } = await submitAndLease(this.#database, { item, entry, virtualTime }, place)
       const isLeased = leased?.executions.includes(executionId) ?? false

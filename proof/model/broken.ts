@@ -24,8 +24,8 @@ export const broken: readonly Broken[] = [
   },
   {
     ...{ name: 'a report ignores the fence', function: 'report' },
-    text: 'r.execution_id = i.execution_id and r.fence = i.fence',
-    instead: 'r.execution_id = i.execution_id',
+    text: 'x.execution_id = i.execution_id and x.fence = i.fence',
+    instead: 'x.execution_id = i.execution_id',
   },
   {
     ...{ name: 'a retry comes back at once', function: 'report' },
@@ -54,7 +54,7 @@ export const broken: readonly Broken[] = [
   },
   {
     ...{ name: 'a retry may come back early', function: 'fire_retries' },
-    text: 'and carillon.ms(t.due) <= carillon.ms(v_now) ',
+    text: 'carillon.ms(t.due) <= carillon.ms(v_now) and ',
     instead: '',
   },
   {

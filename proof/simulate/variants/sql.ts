@@ -10,7 +10,7 @@ export const sqlVariants: Variant[] = [
   {
     name: 'fence-not-checked',
     what: 'A report ends whatever lease there is, whoever holds it.',
-    sql: [{ name: 'report', from: ' and r.fence = i.fence', to: '' }],
+    sql: [{ name: 'report', from: ' and x.fence = i.fence', to: '' }],
   },
   {
     name: 'overlap-without-lock',

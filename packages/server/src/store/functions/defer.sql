@@ -19,13 +19,16 @@ declare
 begin
   v_held := array(
     select r.execution_id from unnest(p_ids, p_fences) i(execution_id, fence)
-    join carillon.running r on r.execution_id = i.execution_id and r.fence = i.fence
-    order by r.execution_id for update of r skip locked);
+    cross join lateral (
+      select x.execution_id from carillon.running x
+      where x.execution_id = i.execution_id and x.fence = i.fence offset 0 for update skip locked) r
+    order by r.execution_id);
 
   with handed as (
     select r.execution_id, r.fence, r.worker_id, r.leased_at, carillon.at(i.started_at) started_at, i.log, i.actor
     from unnest(p_ids, p_fences, p_started_at, p_logs, p_actors) i(execution_id, fence, started_at, log, actor)
-    join carillon.running r on r.execution_id = i.execution_id and r.fence = i.fence
+    cross join lateral (
+      select * from carillon.running x where x.execution_id = i.execution_id and x.fence = i.fence offset 0) r
     where i.execution_id = any (v_held) and r.worker_id <> p_outside
     order by r.execution_id
   ), moved as (
@@ -34,7 +37,7 @@ begin
         -- What was taken ahead waited in the worker: its time runs from when its handler began.
         overdue_at = case when r.began then r.overdue_at
                           else r.overdue_at + (greatest(h.started_at, r.leased_at) - r.leased_at) end
-    from handed h where r.execution_id = h.execution_id)
+    from handed h where r.execution_id = h.execution_id and r.execution_id = any (v_held))
   update carillon.executions e
   set log = case when h.log is null then e.log else right(coalesce(e.log, '') || h.log, 262144) end,
       history = carillon.with_entry(e.history, jsonb_strip_nulls(jsonb_build_object(

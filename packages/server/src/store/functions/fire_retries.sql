@@ -10,6 +10,9 @@ as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_shards smallint[];
+  v_places tid[];
+  v_ids uuid[];
+  v_tags bigint[];
 begin
   v_shards := carillon.hold_shards(p_shards, p_epochs);
   if cardinality(v_shards) = 0 then
@@ -19,12 +22,16 @@ begin
   perform from unnest(p_ids) i(execution_id) join carillon.executions e on e.execution_id = i.execution_id
   order by e.execution_id for update of e;
   perform from carillon.retries t where t.execution_id = any (p_ids) order by t.execution_id for update;
-  with due as (
-    delete from carillon.retries t using unnest(p_ids, p_tags) i(execution_id, tag)
-    where t.execution_id = i.execution_id and carillon.ms(t.due) <= carillon.ms(v_now) and t.shard = any (v_shards)
-    returning t.execution_id, i.tag
+  -- Each entry is looked up by itself: see docs/decisions/0024-queues-look-empty.md.
+  select array_agg(t.place), array_agg(i.execution_id), array_agg(i.tag) into v_places, v_ids, v_tags
+  from unnest(p_ids, p_tags) i(execution_id, tag)
+  cross join lateral (
+    select x.ctid place, x.due, x.shard from carillon.retries x where x.execution_id = i.execution_id offset 0) t
+  where carillon.ms(t.due) <= carillon.ms(v_now) and t.shard = any (v_shards);
+  with removed as (
+    delete from carillon.retries t where t.ctid = any (v_places)
   ), again as (
-    update carillon.executions e set tag = due.tag from due
+    update carillon.executions e set tag = due.tag from unnest(v_ids, v_tags) due(execution_id, tag)
     where e.execution_id = due.execution_id and e.state is null
     returning e.execution_id, e.pool, e.lane, e.tag
   ), in_ready as (

@@ -22,14 +22,18 @@ begin
   end if;
   select floor_id into v_floor from carillon.installation;
   select array_agg(x.place), array_agg(x.number) into v_places, v_numbers from (
-    select u.ctid place, i.number from unnest(p_ids) with ordinality i(execution_id, number)
-    join carillon.submissions u on u.execution_id = i.execution_id
+    -- Each entry is looked up by itself: see docs/decisions/0024-queues-look-empty.md.
+    select u.place, i.number from unnest(p_ids) with ordinality i(execution_id, number)
+    cross join lateral (
+      select s.ctid place, s.execution_id, s.run_at, s.shard from carillon.submissions s
+      where s.execution_id = i.execution_id offset 0 for update skip locked) u
     where carillon.ms(u.run_at) <= carillon.ms(v_now) and u.shard = any (v_shards) and u.execution_id >= v_floor
-    order by u.execution_id for update of u skip locked) x;
-  with due as (
-    delete from carillon.submissions u using unnest(v_places, v_numbers) m(place, number)
-    where u.ctid = m.place
-    returning u.*, p_tags[m.number] tag
+    order by u.execution_id) x;
+  with due as materialized (
+    select u.*, p_tags[m.number] tag from unnest(v_places, v_numbers) m(place, number)
+    cross join lateral (select * from carillon.submissions s where s.ctid = m.place offset 0) u
+  ), removed as (
+    delete from carillon.submissions u where u.ctid = any (v_places)
   ), born as (
     insert into carillon.executions (execution_id, job_id, tenant, pool, lane, handler, tag, origin,
       scheduled_for, due_at, fired_at, deadline_at, expires_at, name, payload, policy, labels, traceparent)

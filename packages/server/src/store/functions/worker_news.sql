@@ -1,5 +1,6 @@
 -- What a worker says besides outcomes. Each names its fence; SKIP LOCKED, because news is repeated and a report that
--- is ending the execution goes first. Locks: running by id.
+-- is ending the execution goes first. Locks: running (SKIP LOCKED). Each entry is looked up by itself, see
+-- docs/decisions/0024-queues-look-empty.md.
 
 -- The handler of these has begun. Returns those that may: the lease holds and nobody asked to cancel. Their time runs from
 -- now: what was taken ahead has waited in the worker meanwhile.
@@ -11,18 +12,18 @@ set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_places tid[];
   v_begun uuid[];
 begin
-  with held as (
-    select r.execution_id from unnest(p_ids, p_fences) i(execution_id, fence)
-    join carillon.running r on r.execution_id = i.execution_id and r.fence = i.fence
-    where r.cancel_at is null
-    order by r.execution_id for update of r skip locked
-  ), begun as (
+  select array_agg(r.place) into v_places from unnest(p_ids, p_fences) i(execution_id, fence)
+  cross join lateral (
+    select x.ctid place from carillon.running x
+    where x.execution_id = i.execution_id and x.fence = i.fence and x.cancel_at is null offset 0 for update skip locked) r;
+  with begun as (
     update carillon.running r
     set began = true, heartbeat_at = case when r.began then r.heartbeat_at else v_now end,
       overdue_at = case when r.began then r.overdue_at else r.overdue_at + (v_now - r.leased_at) end
-    from held where r.execution_id = held.execution_id returning r.execution_id)
+    where r.ctid = any (v_places) returning r.execution_id)
   select coalesce(array_agg(b.execution_id), '{}') into v_begun from begun b;
   return v_begun;
 end $$;
@@ -33,12 +34,17 @@ language plpgsql volatile
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 as $$
+declare
+  v_places tid[];
+  v_progress text[];
 begin
-  with held as (
-    select r.execution_id, i.progress from unnest(p_ids, p_fences, p_progress) i(execution_id, fence, progress)
-    join carillon.running r on r.execution_id = i.execution_id and r.fence = i.fence
-    order by r.execution_id for update of r skip locked)
+  select array_agg(r.place), array_agg(i.progress) into v_places, v_progress
+  from unnest(p_ids, p_fences, p_progress) i(execution_id, fence, progress)
+  cross join lateral (
+    select x.ctid place from carillon.running x
+    where x.execution_id = i.execution_id and x.fence = i.fence offset 0 for update skip locked) r;
   update carillon.running r
-  set progress = coalesce(held.progress, r.progress), heartbeat_at = coalesce(p_now, clock_timestamp())
-  from held where r.execution_id = held.execution_id;
+  set progress = coalesce(m.progress, r.progress), heartbeat_at = coalesce(p_now, clock_timestamp())
+  -- Said twice: else a plan may walk over all of `running`.
+  from unnest(v_places, v_progress) m(place, progress) where r.ctid = m.place and r.ctid = any (v_places);
 end $$;

@@ -1,0 +1,24 @@
+/**
+ * Queues as the planner sees them after a vacuum that met them empty: it takes them for empty until the next one, however many
+ * rows there are. Whoever runs much has many held.
+ */
+import pg from 'pg'
+
+const held = 20_000
+const queues = ['ready', 'running', 'retries', 'submissions', 'waiting', 'deadlines']
+
+export async function takeForEmpty(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(
+    `insert into carillon.running (execution_id, fence, worker_id, attempt, leased_at, overdue_at, grace_sec, began)
+     select gen_random_uuid(), -i, gen_random_uuid(), 1, now(), now() + interval '1 hour', 10, true
+     from generate_series(1, ${held}) i`,
+  )
+  const { rowCount } = await client.query(
+    `update pg_class set reltuples = 0, relpages = 100 where relnamespace = 'carillon'::regnamespace and relname = any ($1)`,
+    [queues],
+  )
+  await client.end()
+  if (rowCount !== queues.length) throw new Error(`of ${queues.length} queues there are ${rowCount}`)
+}

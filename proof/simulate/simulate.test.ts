@@ -48,7 +48,6 @@ describe('the simulator', { timeout: 180_000 }, () => {
   })
 
   it.each([
-    ['report-and-hand-back-unordered', 'what-ran-is-not-handed-back'],
     ['retries-in-memory', 'store-invariants'],
     ['early-fire', 'never-early'],
   ])('finds %s', async (variant, checker) => {

@@ -1,6 +1,6 @@
 /**
  * What FIRE, LEASE and REPORT read does not grow with what is at rest. Measured in shared buffers, which a server
- * touches or not, whatever else the machine does: at 10,000 and at 200,000 (`npm run plans`: 1,000,000) jobs at rest and as
+ * touches or not, whatever else the machine does: at 10,000 and at 100,000 (`npm run plans`: 1,000,000) jobs at rest and as
  * many finished executions in thirty partitions, there with statistics that say the queues are empty, and behind 100,000 dead
  * rows that cannot be vacuumed, on the oldest and the newest PostgreSQL.
  *
@@ -17,7 +17,7 @@ import { Meter, nodesOf, type Reading } from './meter.ts'
 const servers = new Map([[18, startPostgres18]])
 if (postgres15Available()) servers.set(15, startPostgres15)
 
-const rows = Number(process.env.PLAN_ROWS ?? 200_000)
+const rows = Number(process.env.PLAN_ROWS ?? 100_000)
 const small = '10,000'
 const large = rows.toLocaleString('en')
 const largeBehindDead = `${large} behind dead rows`

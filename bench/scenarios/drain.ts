@@ -13,7 +13,7 @@ import type { Bench, Scenario } from '../scenario.ts'
 
 /** Of each of the five handlers, in each of the two workers. Handlers that wait for nothing need no more. */
 export const concurrency = 40
-const warmUp = 5_000
+export const warmUp = 5_000
 const longestMs = 300_000
 
 export const scenario: Scenario = {
@@ -37,37 +37,45 @@ export const scenario: Scenario = {
 }
 
 /** Submits so many with the pool paused, and has them drained. */
-export async function drain(bench: Bench, installation: Installation, workers: Workers, count: number): Promise<Round> {
+export async function drain(
+  bench: Bench,
+  installation: Installation,
+  workers: Workers,
+  count: number,
+  load: Partial<BatchesOptions> = {},
+): Promise<Round> {
   await installation.request('POST /v1/pools/default/pause')
   const since = await installation.now()
-  await submitAll(bench, installation, count)
+  const { elapsedMs } = await submitAll(bench, installation, count, load)
+  const begun = workers.count()
   const before = await bench.ground.cpu()
-  const value = await drainReady(installation, workers, count)
+  const startedAt = monotonicMs()
+  await installation.request('POST /v1/pools/default/resume')
+  const endedAt = await workers.finished(begun + count, longestMs)
   const cpu = cpuBetween(before, await bench.ground.cpu())
   const { total, succeeded, extraAttempts, firstStartedAt, lastFinishedAt } = await installation.ledger(since)
   if (total !== count || succeeded !== count || extraAttempts !== 0) {
     throw new Error(`the ledger has ${succeeded} of ${total} done, ${extraAttempts} tried again; expected ${count}`)
   }
   return {
-    value,
+    value: (count * 1_000) / (endedAt - startedAt),
     cpu,
     count,
-    detail: { 'by the ledger /s': (count * 1_000) / (lastFinishedAt! - firstStartedAt!) },
+    detail: {
+      'by the ledger /s': (count * 1_000) / (lastFinishedAt! - firstStartedAt!),
+      'submitted /s': (count * 1_000) / elapsedMs,
+    },
   }
 }
 
-/** Resumes the pool; answers how many a second were drained. */
-export async function drainReady(installation: Installation, workers: Workers, count: number): Promise<number> {
-  const begun = workers.count()
-  const startedAt = monotonicMs()
-  await installation.request('POST /v1/pools/default/resume')
-  const endedAt = await workers.finished(begun + count, longestMs)
-  return (count * 1_000) / (endedAt - startedAt)
-}
-
-async function submitAll(bench: Bench, { urls, tokens }: Installation, count: number): Promise<void> {
-  const load: BatchesOptions = { urls, tokens, batch: 500, inFlight: 4, count }
+async function submitAll(
+  bench: Bench,
+  { urls, tokens }: Installation,
+  count: number,
+  changed: Partial<BatchesOptions>,
+): Promise<BatchesAnswer> {
+  const load: BatchesOptions = { urls, tokens, batch: 500, inFlight: 4, count, ...changed }
   const generator = await bench.ground.generate<BatchesAnswer>(new URL('../load/batches.ts', import.meta.url), load)
   generator.go()
-  await generator.answer
+  return generator.answer
 }

@@ -2,11 +2,9 @@
  * What an execution costs with larger payloads and with fewer or more tenants: the same drain again and again, one thing
  * changed at a time, in turns. Told, not judged: docs/performance.md shows how cost grows.
  */
-import type { BatchesAnswer, BatchesOptions } from '../load/batches.ts'
-import { cpuBetween } from '../measure/cpu.ts'
 import { inRounds, type Round, resultOf } from '../measure/rounds.ts'
 import type { Scenario } from '../scenario.ts'
-import { concurrency, drainReady } from './drain.ts'
+import { concurrency, drain, warmUp } from './drain.ts'
 
 interface Variation {
   name: string
@@ -16,8 +14,6 @@ interface Variation {
   batch: number
   count: number
 }
-
-const load = new URL('../load/batches.ts', import.meta.url)
 
 export const scenario: Scenario = {
   name: 'growth',
@@ -34,25 +30,11 @@ export const scenario: Scenario = {
       { name: 'payload 16 KiB', payloadBytes: 16_384, batch: 100, count: size(10_000) },
       { name: 'payload 128 KiB', payloadBytes: 131_072, batch: 20, count: size(2_000) },
     ]
-    const { urls, tokens } = installation
-    const measure = async ({ payloadBytes, tenants, batch, count }: Variation): Promise<Round> => {
-      await installation.request('POST /v1/pools/default/pause')
-      const options: BatchesOptions = {
-        urls,
-        tokens: tokens.slice(0, tenants),
-        batch,
-        inFlight: 4,
-        count,
-        payloadBytes,
-      }
-      const generator = await bench.ground.generate<BatchesAnswer>(load, options)
-      generator.go()
-      const { elapsedMs } = await generator.answer
-      const before = await bench.ground.cpu()
-      const value = await drainReady(installation, workers, count)
-      const cpu = cpuBetween(before, await bench.ground.cpu())
-      return { value, cpu, count, detail: { 'submitted /s': (count * 1_000) / elapsedMs } }
+    const measure = ({ payloadBytes, tenants, batch, count }: Variation) => {
+      const tokens = installation.tokens.slice(0, tenants)
+      return drain(bench, installation, workers, count, { tokens, batch, payloadBytes })
     }
+    await drain(bench, installation, workers, bench.size(warmUp, warmUp))
     const turns = await inRounds(bench, { name: 'growth', unit: '/s', valueOf: (turn) => turn[0]!.value }, async () => {
       const rounds: Round[] = []
       for (const variation of variations) rounds.push(await measure(variation))

@@ -1,6 +1,8 @@
 /** The comparison as somebody outside asks for it: a part at a time, each bounded, of one tenant. */
+
 import { CarillonError, type Finding as WireFinding, type Verification as WireVerification } from '@carillon/contract'
 import { isId } from '../domain/identity.ts'
+import { isoTime } from '../lib/iso-time.ts'
 import type { Database } from '../store/database.ts'
 import { readHorizon } from '../store/verification/progress.ts'
 import { type Check, checkPage, firstPosition, type Position } from './page.ts'
@@ -25,17 +27,17 @@ export async function verifyPart(database: Database, asked: Check, cursor: strin
   const { floor } = await readHorizon(database)
   const { checked, missed, doubled, late, skipped, pending, findings } = tally
   return {
-    from: iso(check.from),
-    to: iso(check.to),
+    from: isoTime(check.from),
+    to: isoTime(check.to),
     ...{ checked, missed, doubled, late, skipped, pending },
-    outsideHistory: { before: check.from < floor ? iso(floor) : null, jobs: tally.outsideHistory.jobs },
+    outsideHistory: { before: check.from < floor ? isoTime(floor) : null, jobs: tally.outsideHistory.jobs },
     findings: findings.map(wireOf),
     nextCursor: position && encode({ to: check.to, position }),
   }
 }
 
 function wireOf({ kind, why, jobId, scheduledFor, executionId }: Finding): WireFinding {
-  return { kind, why, jobId, scheduledFor: iso(scheduledFor), executionId }
+  return { kind, why, jobId, scheduledFor: isoTime(scheduledFor), executionId }
 }
 
 interface Place {
@@ -63,8 +65,4 @@ function decode(cursor: string): Place {
     to: times[0]!,
     position: at === 'J' ? { at: 'JOBS', jobId: id, nominal: times[1]! } : { at: 'IDS', afterId: id },
   }
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
 }

@@ -59,7 +59,13 @@ describe('the lock order', { timeout: raceTimeoutMs }, () => {
       'order by e.execution_id for update of e',
       'order by e.execution_id desc for update of e',
     ],
-    ['report', 'report', 'order by u.execution_id', 'order by u.execution_id desc'],
+    [
+      'report',
+      'report',
+      'with held as materialized',
+      `perform from carillon.executions e where e.execution_id = any (p_ids) order by e.execution_id desc for update;
+       with held as materialized`,
+    ],
     ['submit once', 'claim_answers', 'order by w.tenant', 'order by w.number, w.tenant'],
     [
       'replace',

@@ -19,17 +19,18 @@ create or replace function carillon.lease_rules(
 -- Locks: ready (SKIP LOCKED), of what has expired executions (SKIP LOCKED): LEASE never waits. The row moves to `running`
 -- with the next fence. Nothing else competes for it: CANCEL deletes it from `ready` first or finds it in `running`.
 -- Indexes: ready_pkey, executions_pkey (the partition is picked per row), jobs_by_id, job_versions_pkey; a key that is
--- null costs no look into its index, so a definition is searched only where it can be.
--- Figures (test/integration/plans): 13 buffers a row and 9 besides, whatever is at rest. With a look into job_versions for
--- each row, the jobs by their primary key and the first rows walked over twice 18. [m] 1,000 rows: the quickest 16 to 18 ms
--- of CPU.
+-- null costs no look into its index, so a definition is searched only where it can be. Plans: see
+-- docs/decisions/0025-named-once-more.md.
+-- Figures (test/integration/plans): 11 buffers a row (12 before PostgreSQL 17) and 12 besides, whatever is at rest. With a look
+-- into job_versions for each row, the jobs by their primary key and the first rows walked over twice 18. [m] 1,000 rows: the
+-- quickest 13 to 14 ms of CPU; with nested loops 15 to 16.
 create or replace function carillon.lease(
   p_pool text, p_from bigint[], p_since int[], p_turn int, p_workers uuid[], p_prefetched boolean[],
   p_timeout_sec int, p_grace_sec int, p_attempts int, p_now timestamptz)
 returns table (worker_id uuid, lane smallint, leased int, reached bigint, executions text)
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
-set enable_hashjoin = off set enable_mergejoin = off set enable_material = off set enable_sort = off
+set enable_nestloop = off set enable_mergejoin = off set enable_material = off set enable_sort = off
 as $$
 #variable_conflict use_column
 declare
@@ -88,16 +89,18 @@ begin
         coalesce(e.payload, j.payload, v.payload) payload, coalesce(e.policy, j.policy, v.policy) policy,
         e.progress, e.labels, e.traceparent, s.prefetched
       from unnest(v_ids, p_workers[v_used + 1 : v_used + v_taken], p_prefetched[v_used + 1 : v_used + v_taken])
-        s(execution_id, worker_id, prefetched)
-      -- By itself, so that the planner does not begin with the range.
-      cross join lateral (
-        select * from carillon.executions x
-        where x.execution_id = s.execution_id and x.execution_id between v_low and v_high offset 0) e
-      left join carillon.jobs j on j.job_id = case when e.job_version is not null then e.job_id end
-        and j.version = e.job_version
-      left join carillon.job_versions v on v.job_id = case when j.job_id is null then e.job_id end
-        and v.version = e.job_version
+        with ordinality s(execution_id, worker_id, prefetched, slot)
+      -- Named once more: however the planner takes the sides, and whatever it thinks of a partition, no other row is read.
+      join carillon.executions e on e.execution_id = s.execution_id and e.execution_id = any (v_ids)
+        and e.execution_id between v_low and v_high
+      left join lateral (
+        select * from carillon.jobs y
+        where y.job_id = case when e.job_version is not null then e.job_id end and y.version = e.job_version offset 0) j on true
+      left join lateral (
+        select * from carillon.job_versions y
+        where y.job_id = case when j.job_id is null then e.job_id end and y.version = e.job_version offset 0) v on true
       where e.state is null and (e.expires_at is null or e.expires_at > v_now or e.attempt + e.releases > 0)
+      order by s.slot
     ), in_running as (
       insert into carillon.running (execution_id, fence, worker_id, attempt, leased_at, overdue_at, grace_sec,
         heartbeat_timeout_sec, heartbeat_at, began)
@@ -132,14 +135,13 @@ begin
 
     if v_leased < v_taken then
       with held as (
-        select e.execution_id from unnest(v_ids) i(execution_id)
-        join carillon.executions e on e.execution_id = i.execution_id
-        where e.state is null and e.expires_at <= v_now
-          and not exists (select from carillon.running r where r.execution_id = e.execution_id)
+        select e.execution_id from carillon.executions e
+        where e.execution_id = any (v_ids) and e.state is null and e.expires_at <= v_now
+          and not exists (select from carillon.running r where r.execution_id = e.execution_id offset 0)
         order by e.execution_id for update of e skip locked
       ), expired as (
         update carillon.executions e set state = 'SKIPPED', reason = 'EXPIRED', finished_at = v_now
-        from held where e.execution_id = held.execution_id
+        from held where e.execution_id = held.execution_id and e.execution_id = any (v_ids)
         returning e.execution_id, e.job_id, e.tenant, e.guarded
       ), in_endings as (
         insert into carillon.endings (execution_id, tenant, state)
@@ -149,10 +151,9 @@ begin
       perform carillon.tell_executions(v_expired, null, null, v_now);
       -- Somebody is ending these: they stay where he looks for them.
       insert into carillon.ready (pool, lane, tag, execution_id)
-      select e.pool, e.lane, e.tag, e.execution_id from unnest(v_ids) i(execution_id)
-      join carillon.executions e on e.execution_id = i.execution_id
-      where e.state is null and e.expires_at <= v_now and e.execution_id <> all (v_expired)
-        and not exists (select from carillon.running r where r.execution_id = e.execution_id);
+      select e.pool, e.lane, e.tag, e.execution_id from carillon.executions e
+      where e.execution_id = any (v_ids) and e.state is null and e.expires_at <= v_now and e.execution_id <> all (v_expired)
+        and not exists (select from carillon.running r where r.execution_id = e.execution_id offset 0);
       if v_guarded is not null then
         perform carillon.release_waiting(v_guarded, v_now);
       end if;

@@ -2,13 +2,15 @@
 --
 -- p_outcomes: SUCCEEDED, FAILED, TIMED_OUT, WORKER_LOST, CANCELLED, HANDED_BACK, COMPLETED_IN_TRANSACTION.
 -- p_nexts, for what did not succeed: RETRY (back at p_retries_at) or DEAD (p_reasons says why); decided by
--- domain/retry.ts from the policy. RETRY_UNBEGUN: if its handler has begun since somebody looked, it is BUSY instead. Two things on the row go before what the report says: `completed` (the handler's
--- own transaction committed the result) makes it SUCCEEDED, `cancel_at` makes whatever did not succeed CANCELLED.
+-- domain/retry.ts from the policy. RETRY_UNBEGUN: if its handler has begun since somebody looked, it is BUSY instead. Two
+-- things on the row go before what the report says: `completed` (the handler's own transaction committed the result) makes it
+-- SUCCEEDED, `cancel_at` makes whatever did not succeed CANCELLED.
 -- Verdicts, in the order of the input: ACCEPTED, REFUSED (old fence, put on record), BUSY (the row is locked: report
 -- again with the next batch). No verdicts at all: everything was accepted and has ended.
 -- Locks: running by id (SKIP LOCKED), executions by id, then see release_waiting.
--- Indexes: running_pkey, executions_pkey. Figures (test/integration/plans): 14 buffers a row, whatever is at rest; 16 while
--- 100,000 dead rows make the index of `running` a level deeper. [m] 1,000 successes: the quickest 16 to 18 ms of CPU.
+-- Indexes: running_pkey, executions_pkey. Plans: see docs/decisions/0025-named-once-more.md. Figures (test/integration/plans): 8
+-- buffers a row (10 before PostgreSQL 17), whatever is at rest; one more while 100,000 dead rows make the index of `running` a
+-- level deeper. [m] 1,000 successes: the quickest 13 to 14 ms of CPU; with `running` read twice and nested loops 17.
 create or replace function carillon.report(
   p_ids uuid[], p_fences bigint[], p_outcomes text[], p_nexts text[], p_reasons text[], p_retries_at bigint[],
   p_started_at bigint[], p_results text[], p_errors jsonb[], p_progress text[], p_logs text[], p_actors text[],
@@ -16,7 +18,7 @@ create or replace function carillon.report(
 returns table (verdicts text[], ended uuid[], retry_due bigint)
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
-set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
+set enable_nestloop = off set enable_mergejoin = off set enable_material = off set work_mem = '64MB'
 as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
@@ -25,18 +27,16 @@ declare
   v_guarded uuid[];
   -- Spares the search of each id among all others in the ordinary case: [m] 16 of 65 ms for 1,000.
   v_all boolean;
+  v_low uuid;
+  v_high uuid;
 begin
-  -- By itself: whatever the statistics say of `running`, each entry is looked up. See docs/decisions/0024-queues-look-empty.md.
-  select coalesce(array_agg(h.execution_id), '{}'), array_agg(h.place) into v_held, v_places from (
-    select r.execution_id, r.place from unnest(p_ids, p_fences, p_nexts) i(execution_id, fence, next)
-    cross join lateral (
-      select x.execution_id, x.ctid place from carillon.running x
-      where x.execution_id = i.execution_id and x.fence = i.fence and (i.next is distinct from 'RETRY_UNBEGUN' or not x.began)
-      offset 0 for update skip locked) r
-    order by r.execution_id) h;
-  v_all := cardinality(v_held) = cardinality(p_ids);
+  -- Only the partitions of this range are opened. [m] One row in 33 partitions: 0.51 ms of CPU instead of 0.81.
+  select i into v_low from unnest(p_ids) i order by i limit 1;
+  select i into v_high from unnest(p_ids) i order by i desc limit 1;
 
-  with gone as materialized (
+  -- The rows of `running` are locked by id, and so are those of the ledger, as everybody else does: both come sorted, and
+  -- the hash fits into memory. A locked row is read as it is now, not as it was when the statement began.
+  with held as materialized (
     select r.execution_id, r.fence, r.worker_id, r.attempt, r.leased_at, coalesce(i.progress, r.progress) progress,
       i.retry_at, carillon.at(i.started_at) started_at, i.error, i.log, i.actor,
       case when r.completed then r.result else i.result end result,
@@ -48,20 +48,16 @@ begin
            when i.next = 'DEAD' then 'DEAD' end state,
       case when r.completed or i.outcome = 'SUCCEEDED' then null
            when r.cancel_at is not null then r.cancel_reason
-           else i.reason end reason, r.cancel_by
-    -- Sorted, and joined by nested loops: the ledger rows are then locked by id, as everybody else does.
+           else i.reason end reason, r.cancel_by, r.place
     from (select * from unnest(p_ids, p_fences, p_outcomes, p_nexts, p_reasons, p_retries_at, p_started_at, p_results, p_errors,
                                 p_progress, p_logs, p_actors)
              u(execution_id, fence, outcome, next, reason, retry_at, started_at, result, error, progress, log, actor)
            order by u.execution_id) i
+    -- By itself: whatever the statistics say of `running`, each entry is looked up. See docs/decisions/0024-queues-look-empty.md.
     cross join lateral (
-      select * from carillon.running x where x.execution_id = i.execution_id and x.fence = i.fence offset 0) r
-    where v_all or i.execution_id = any (v_held)
-    -- Cuts nothing off. Of a limit it does not know the planner expects a tenth of what it guessed, one row, and so looks up
-    -- the ledger rows one by one. [m] Else it reads their range for each of them: 1,000 in 4.8 s.
-    limit cardinality(p_ids)
-  ), removed as (
-    delete from carillon.running r where r.ctid = any (v_places)
+      select x.*, x.ctid place from carillon.running x
+      where x.execution_id = i.execution_id and x.fence = i.fence and (i.next is distinct from 'RETRY_UNBEGUN' or not x.began)
+      offset 0 for update skip locked) r
   ), written as (
     update carillon.executions e
     set state = g.state, reason = g.reason, finished_at = case when g.state is not null then v_now end,
@@ -76,8 +72,8 @@ begin
             'at', carillon.ms(v_now), 'to', coalesce(g.outcome, g.state), 'actor', g.actor, 'reason', g.reason,
             'attempt', g.attempt, 'fence', g.fence, 'workerId', g.worker_id,
             'startedAt', carillon.ms(coalesce(g.started_at, g.leased_at)), 'error', g.error))) end
-    -- Only the partitions of this range are opened. [m] One row in 33 partitions: 0.51 ms of CPU instead of 0.81.
-    from gone g where e.execution_id = g.execution_id and e.execution_id between v_held[1] and v_held[cardinality(v_held)]
+    -- Named once more: however the planner takes the sides, and whatever it thinks of a partition, no other row is read.
+    from held g where e.execution_id = g.execution_id and e.execution_id = any (p_ids) and e.execution_id between v_low and v_high
     returning e.execution_id, e.job_id, e.tenant, e.pool, e.lane, e.state, e.guarded, e.expires_at, e.deadline_at,
       g.outcome, g.retry_at, e.handler, e.due_at, e.started_at, e.reason, e.error, e.worker_id, g.attempt, g.cancel_by
   ), in_endings as (
@@ -99,8 +95,12 @@ begin
     where exists (select from carillon.event_listeners h where h.until > v_now))
   select array_agg(w.execution_id) filter (where w.state is not null),
     array_agg(distinct w.job_id) filter (where w.state is not null and w.guarded),
-    (select carillon.ms(min(due)) from in_retries)
-  into ended, v_guarded, retry_due from written w;
+    (select carillon.ms(min(due)) from in_retries),
+    (select array_agg(h.execution_id) from held h), (select array_agg(h.place) from held h)
+  into ended, v_guarded, retry_due, v_held, v_places from written w;
+  v_all := cardinality(v_held) = cardinality(p_ids);
+  -- In a statement of its own, to which what was locked is visible as it is now.
+  delete from carillon.running r where r.ctid = any (v_places);
 
   -- Only now, in a statement of its own: what began to wait while we waited for the ledger row is visible.
   if v_guarded is not null then
@@ -114,7 +114,7 @@ begin
   else
     select array_agg(
       case when i.execution_id = any (v_held) then 'ACCEPTED'
-           when exists (select from carillon.running r where r.execution_id = i.execution_id and r.fence = i.fence) then 'BUSY'
+           when exists (select from carillon.running r where r.execution_id = i.execution_id and r.fence = i.fence offset 0) then 'BUSY'
            -- The same report once more, after its answer was lost. Under the fence that succeeded that is any: a handler
            -- may throw after its own transaction has completed it.
            when e.fence = i.fence and e.state in ('SUCCEEDED', i.outcome)
@@ -124,14 +124,14 @@ begin
       order by i.ordinal)
     into verdicts
     from unnest(p_ids, p_fences, p_outcomes) with ordinality i(execution_id, fence, outcome, ordinal)
-    left join carillon.executions e on e.execution_id = i.execution_id;
+    left join lateral (select * from carillon.executions x where x.execution_id = i.execution_id offset 0) e on true;
 
     insert into carillon.audit (at, tenant, actor, action, subject, detail)
     select v_now, e.tenant, coalesce(i.actor, 'worker'), 'execution.report_refused', i.execution_id::text,
       jsonb_build_object('fence', i.fence, 'outcome', i.outcome, 'currentFence', coalesce(r.fence, e.fence))
     from unnest(p_ids, p_fences, p_outcomes, p_actors, verdicts) i(execution_id, fence, outcome, actor, verdict)
-    left join carillon.executions e on e.execution_id = i.execution_id
-    left join carillon.running r on r.execution_id = i.execution_id
+    left join lateral (select * from carillon.executions x where x.execution_id = i.execution_id offset 0) e on true
+    left join lateral (select * from carillon.running x where x.execution_id = i.execution_id offset 0) r on true
     where i.verdict = 'REFUSED';
   end if;
   return next;

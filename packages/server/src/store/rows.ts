@@ -12,6 +12,7 @@ import {
   type RetryPolicy,
   type WireJobInput,
 } from '@carillon/contract'
+import { isoTime } from '../lib/iso-time.ts'
 
 /** Policies as stored: only what differs from the defaults. */
 export interface StoredPolicy {
@@ -112,7 +113,7 @@ export function millis(iso: string | null): number | null {
 }
 
 export function iso(ms: number | null | undefined): string | null {
-  return ms === null || ms === undefined ? null : new Date(ms).toISOString()
+  return ms === null || ms === undefined ? null : isoTime(ms)
 }
 
 /** Work that became ready, by pool and lane, with its smallest tag: what the hint carries. */

@@ -30,7 +30,7 @@ export const tenant = 'acme'
 export const everyMs = 1_000
 const clock = { now: monotonicMs }
 const logger = createLogger('silent')
-const deaf: Signals = { publish() {}, subscribe: () => () => {}, async start() {}, async stop() {} }
+export const deaf: Signals = { publish() {}, subscribe: () => () => {}, async start() {}, async stop() {} }
 
 export type JobOptions = Partial<Omit<JobRow, 'job_id'>> & { nominal?: number; jobId?: string }
 

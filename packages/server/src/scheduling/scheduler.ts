@@ -21,9 +21,10 @@ import { wasTooSlow } from '../store/trouble.ts'
 import { planSchedule } from './plan.ts'
 import { WindowReader } from './reader.ts'
 
-const batchSize = 1_000
-/** Batches under way at once. The second one finds something only when more is due than the first one took. */
-const fireConcurrency = 2
+/** Not larger: what comes due while a batch is fired waits for the next. See docs/decisions/0026-several-batches-of-fires.md. */
+const batchSize = 500
+/** Batches under way at once. The others find something only when more is due than the first one took. */
+const fireConcurrency = 3
 /** An entry the database did not move is tried again so soon, so often; after that the next read decides. */
 const againMs = 25
 const maxTries = 4

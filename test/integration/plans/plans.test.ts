@@ -1,8 +1,8 @@
 /**
  * What FIRE, LEASE and REPORT read does not grow with what is at rest. Measured in shared buffers, which a server
  * touches or not, whatever else the machine does: at 10,000 and at 100,000 (`npm run plans`: 1,000,000) jobs at rest and as
- * many finished executions in thirty partitions, there with statistics that say the queues and the ledger are empty, and behind 100,000 dead
- * rows that cannot be vacuumed, on the oldest and the newest PostgreSQL.
+ * many finished executions in thirty partitions, there with statistics that say the queues are empty and nothing of the
+ * ledger, and behind 100,000 dead rows that cannot be vacuumed, on the oldest and the newest PostgreSQL.
  *
  * The times are printed, for whoever wonders; nothing depends on them.
  */

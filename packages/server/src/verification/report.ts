@@ -1,5 +1,4 @@
 /** The comparison as somebody outside asks for it: a part at a time, each bounded, of one tenant. */
-
 import { CarillonError, type Finding as WireFinding, type Verification as WireVerification } from '@carillon/contract'
 import { isId } from '../domain/identity.ts'
 import { isoTime } from '../lib/iso-time.ts'

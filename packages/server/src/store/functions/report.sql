@@ -96,7 +96,7 @@ begin
   select array_agg(w.execution_id) filter (where w.state is not null),
     array_agg(distinct w.job_id) filter (where w.state is not null and w.guarded),
     (select carillon.ms(min(due)) from in_retries),
-    (select array_agg(h.execution_id) from held h), (select array_agg(h.place) from held h)
+    coalesce((select array_agg(h.execution_id) from held h), '{}'), (select array_agg(h.place) from held h)
   into ended, v_guarded, retry_due, v_held, v_places from written w;
   v_all := cardinality(v_held) = cardinality(p_ids);
   -- In a statement of its own, to which what was locked is visible as it is now.

@@ -59,11 +59,13 @@ class Worker:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self.stopping.set())
         self.register()
-        threads = [threading.Thread(target=self.report_loop), threading.Thread(target=self.lease_loop, daemon=True)]
-        for thread in threads:
-            thread.start()
+        reports, leases = threading.Thread(target=self.report_loop), threading.Thread(target=self.lease_loop, daemon=True)
+        reports.start()
+        leases.start()
         self.stopping.wait()
-        self.lease(slots=0, wait_ms=0)  # a newer request ends the one that is open: nothing more is leased
+        while leases.is_alive():  # it may be about to send one more request, behind this one
+            self.lease(slots=0, wait_ms=0)  # a newer request ends the one that is open: nothing more is leased
+            leases.join(0.05)
         if not self.wait_until_idle(self.drain_sec):
             for context in list(self.held.values()):
                 context.stop("SHUTDOWN")
@@ -71,7 +73,7 @@ class Worker:
         self.done.set()
         with self.changed:
             self.changed.notify_all()
-        threads[0].join()
+        reports.join()
         self.ask("DELETE", f"/v1/workers/{self.worker_id}")
 
     def lease_loop(self):
@@ -89,7 +91,7 @@ class Worker:
 
     def lease(self, slots, wait_ms):
         wish = {"pool": self.pool, "slots": slots, "waitMs": wait_ms}
-        return self.ask("POST", f"/v1/workers/{self.worker_id}/lease", wish)
+        return self.ask("POST", f"/v1/workers/{self.worker_id}/lease", wish, leaving=self.stopping)
 
     def handle(self, execution, context):
         handler = self.handlers.get(execution["handler"])
@@ -170,14 +172,15 @@ class Worker:
             os._exit(1)  # from whichever thread: it cannot work, and a new process has a new id
         self.heartbeat_sec = welcome["heartbeatEveryMs"] / 1000
 
-    def ask(self, method, path, body=None):
+    def ask(self, method, path, body=None, leaving=None):
         """Asks one node after the other until one answers. None: refused, or nobody is there and we are leaving."""
+        leaving = leaving or self.done
         headers = {"content-type": "application/json"}
         if self.token:
             headers["authorization"] = f"Bearer {self.token}"
         data = None if body is None else json.dumps(body).encode()
         pause = 0.1
-        while pause < 2 or not self.done.is_set():
+        while pause < 2 or not leaving.is_set():
             request = urllib.request.Request(self.urls[0] + path, data, headers, method=method)
             try:
                 with urllib.request.urlopen(request, timeout=65) as answer:

@@ -163,7 +163,7 @@ describe.skipIf(!hasPython)('the worker in Python', () => {
     const first = start({ DRAIN_SEC: '0.5' })
     const long = await submit('patient', {}, { cancelGraceSec: 60 })
     const short = await submit('nap', { sec: 0.2 })
-    await until(() => first.said('began').length === 2)
+    await until(() => [long, short].every((id) => first.said('began', id).length === 1))
     await first.end('SIGTERM')
     expect([first.said('left').length, first.said('stopped', long).length]).toEqual([1, 1])
     expect(await ended(short)).toMatchObject({ state: 'SUCCEEDED' })

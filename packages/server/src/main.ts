@@ -165,7 +165,7 @@ export class Engine implements Service {
     const eventPruner = new EventPruner({ database })
     const tzVersion = parts.tzVersion ?? process.versions.tz ?? 'unknown'
     const tzWatcher = new TzWatcher({ database, clock, logger, tzVersion })
-    const verifier = new Verifier({ database, clock, logger })
+    const verifier = new Verifier({ database, clock, logger, monotonic: parts.monotonic })
     const duties = new Duties({
       leadership,
       logger,

@@ -32,23 +32,22 @@ function keyOf(spec: ScheduleSpec): string | null {
   return spec.type === 'CRON' ? `CRON|${zone}|${spec.expression}` : `INTERVAL|${zone}|${spec.anchor}|${spec.interval}`
 }
 
-const stepsKept = 256
-
+/** The last answer is enough, and two numbers in place are no garbage: a map of answers for each of many schedules was. */
 class RememberingSchedule implements Schedule {
   readonly #schedule: Schedule
-  readonly #steps = new Map<number, number | null>()
+  #after = Number.NaN
+  #next: number | null = null
 
   constructor(schedule: Schedule) {
     this.#schedule = schedule
   }
 
   next(after: number): number | null {
-    const known = this.#steps.get(after)
-    if (known !== undefined) return known
-    const next = this.#schedule.next(after)
-    if (this.#steps.size >= stepsKept) this.#steps.clear()
-    this.#steps.set(after, next)
-    return next
+    if (after !== this.#after) {
+      this.#next = this.#schedule.next(after)
+      this.#after = after
+    }
+    return this.#next
   }
 
   count(after: number, until: number): number {

@@ -166,13 +166,12 @@ export class Scheduler implements Service {
       if (!move) continue
       if (!moved.has(entry.key)) this.#again(entry)
       else if (move.nextDue !== null && move.nextDue <= this.#reader.windowEnd) {
-        const schedule = {
-          ...entry.schedule,
-          nominal: move.nextNominal!,
-          due: move.nextDue,
-          fires: entry.schedule.fires + move.fires,
-        }
-        this.#options.window.put({ ...entry, due: move.nextDue, tries: 0, asOf, schedule })
+        // The same objects again: whoever has taken an entry has it alone, and new ones would live just too long for V8.
+        const { schedule } = entry
+        schedule.nominal = move.nextNominal!
+        schedule.due = move.nextDue
+        schedule.fires += move.fires
+        this.#options.window.put(Object.assign(entry, { due: move.nextDue, tries: 0, asOf }))
       }
     }
   }

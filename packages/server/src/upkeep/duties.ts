@@ -7,7 +7,8 @@ import type { Logger } from '../observability/logger.ts'
 export interface Duty {
   name: string
   everyMs: number
-  runOnce: () => Promise<void>
+  /** May answer with how long to wait, if shorter than `everyMs`. */
+  runOnce: () => Promise<unknown>
 }
 
 export class Duties implements Service {
@@ -22,7 +23,7 @@ export class Duties implements Service {
           everyMs,
           logger,
           runOnce: async () => {
-            if (leadership.shards().some((s) => s.shard === 0)) await runOnce()
+            if (leadership.shards().some((s) => s.shard === 0)) return runOnce()
           },
         }),
     )

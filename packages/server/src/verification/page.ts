@@ -43,11 +43,12 @@ export interface CheckedPage {
   next: Position | null
 }
 
-const jobsPerPage = 500
-const occurrencesPerPage = 5_000
+// A page holds up its process, so it is short: a few milliseconds of computing.
+const jobsPerPage = 200
+const occurrencesPerPage = 500
 /** More than occurrences, because a person may have backfilled others; a page ends where this is reached. */
-const rowsPerPage = 20_000
-const idsPerPage = 5_000
+const rowsPerPage = 2_000
+const idsPerPage = 1_000
 
 export function checkPage(database: Database, check: Check, position: Position): Promise<CheckedPage> {
   return position.at === 'JOBS' ? checkJobs(database, check, position) : checkIds(database, check, position)
@@ -70,6 +71,10 @@ async function checkJobs(database: Database, check: Check, position: JobsPositio
   for (const job of page.jobs) {
     const from = job.jobId === position.jobId ? position.nominal : 0
     const each = { job, ...expectedOrUnknown(job, range, { from, before: Infinity }, room) }
+    if (each.next !== null && looked.length > 0) {
+      next = { at: 'JOBS', jobId: job.jobId, nominal: 0 } // what does not fit begins the next page
+      break
+    }
     looked.push(each)
     room -= each.expected.length
     if (each.next !== null) {

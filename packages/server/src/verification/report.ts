@@ -8,7 +8,7 @@ import { type Check, checkPage, firstPosition, type Position } from './page.ts'
 import { addTally, emptyTally, type Finding } from './tally.ts'
 
 /** A part ends after so many pages or occurrences, whichever comes first: a second's work or less. */
-const pagesPerPart = 20
+const pagesPerPart = 100
 const occurrencesPerPart = 50_000
 
 /** `cursor` of the part before; null: the first one. */

@@ -1,13 +1,13 @@
 /**
  * The same comparison that a person can ask for, going on by itself: pass after pass over all jobs, each from where the last
- * one ended up to a few minutes ago. What it costs is bounded by how long it works at a time; with very many jobs a pass
- * takes longer and the next one has more to look at, but nothing is left out. One node at a time does it.
+ * one ended up to a few minutes ago. What it costs is bounded: page by page, with pauses that leave the time to others. With
+ * very many jobs a pass takes longer and the next one has more to look at, but nothing is left out. One node at a time does it.
  *
  * What must stay true: what is still to fire is not called missed. A pass ends before the first time that a schedule stands
  * at, so after an outage it waits until everything has been caught up with. It waits in vain for a schedule that cannot fire;
  * after ten minutes without any movement it goes on, and that one is found missing.
  */
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, monotonicMs } from '../lib/clock.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Database } from '../store/database.ts'
 import { beginWatching, type Progress, readOldestDue, readProgress, writeStep } from '../store/verification/progress.ts'
@@ -21,38 +21,40 @@ export interface VerifierOptions {
   logger: Logger
   /** What was due so recently is not looked at yet. */
   lagMs?: number
-  /** It works so long at a time. */
-  workMs?: number
+  monotonic?: () => number
 }
 
+/** Of the time it takes so much, spread evenly: three seconds of every minute in one piece made fires in them late. */
+const share = 0.1
 const standsStillMs = 10 * 60_000
 /** Of each page so many findings are put on record one by one; all are counted. */
 const listed = 20
 
 export class Verifier {
-  readonly #options: Required<VerifierOptions>
+  readonly #options: VerifierOptions
   #oldest: { due: number | null; since: number } = { due: null, since: 0 }
 
   constructor(options: VerifierOptions) {
-    this.#options = { lagMs: 2 * 60_000, workMs: 3_000, ...options }
+    this.#options = options
   }
 
-  async runOnce(): Promise<void> {
-    const { database, clock, workMs } = this.#options
-    const began = clock.now()
+  /** Looks at one page. Answers how long to wait before the next one; null: there is none for now. */
+  async runOnce(): Promise<number | null> {
+    const { database, clock, monotonic = monotonicMs } = this.#options
+    const began = monotonic()
     const progress = await readProgress(database)
-    if (progress === null) return beginWatching(database, Math.floor(began))
-    let pass = progress.pass ?? (await this.#begin(progress, began))
-    while (pass !== null) {
-      const position: string | null = await this.#step(progress.verifiedUntil, pass)
-      if (position === null || clock.now() - began > workMs) return
-      pass = { ...pass, position }
+    if (progress === null) {
+      await beginWatching(database, Math.floor(clock.now()))
+      return null
     }
+    const pass = progress.pass ?? (await this.#begin(progress, clock.now()))
+    const goesOn = pass !== null && (await this.#step(progress.verifiedUntil, pass))
+    return goesOn ? (monotonic() - began) * (1 / share - 1) : null
   }
 
   /** Null: nothing has come to be looked at since the last pass. */
   async #begin({ verifiedUntil }: Progress, now: number): Promise<{ to: number; position: string | null } | null> {
-    const { database, lagMs } = this.#options
+    const { database, lagMs = 2 * 60_000 } = this.#options
     const due = await readOldestDue(database)
     if (due !== this.#oldest.due) this.#oldest = { due, since: now }
     const waiting = now - this.#oldest.since < standsStillMs
@@ -60,8 +62,8 @@ export class Verifier {
     return to > verifiedUntil ? { to, position: null } : null
   }
 
-  /** Answers where to go on; null: the pass is over, or somebody else has taken it up. */
-  async #step(from: number, { to, position }: { to: number; position: string | null }): Promise<string | null> {
+  /** False: the pass is over, or somebody else has taken it up. */
+  async #step(from: number, { to, position }: { to: number; position: string | null }): Promise<boolean> {
     const { database, clock } = this.#options
     const check = { tenant: null, jobId: null, from, to, now: clock.now(), lateAfterMs: defaultLateAfterMs, listed }
     const at = position === null ? firstPosition : (JSON.parse(position) as Position)
@@ -75,9 +77,8 @@ export class Verifier {
       ...{ missed, doubled, late: late.count, occurrences: checked.occurrences },
       findings: findings.map(noteOf),
     })
-    if (!written) return null
-    this.#tell(findings, missed + doubled - findings.length)
-    return next && JSON.stringify(next)
+    if (written) this.#tell(findings, missed + doubled - findings.length)
+    return written && next !== null
   }
 
   #tell(findings: Finding[], more: number): void {

@@ -25,7 +25,7 @@ export interface VerifierOptions {
 }
 
 /** Of the time it takes so much, spread evenly: three seconds of every minute in one piece made fires in them late. */
-const share = 0.1
+const share = 0.05
 const standsStillMs = 10 * 60_000
 /** Of each page so many findings are put on record one by one; all are counted. */
 const listed = 20

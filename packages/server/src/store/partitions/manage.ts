@@ -58,6 +58,13 @@ export async function readPartitions(database: Database): Promise<Partition[]> {
   return rows
 }
 
+/**
+ * So much of a page of the ledger is filled by births, in per cent: the rest must hold all of its rows once more, and longer,
+ * when they end, or an end moves and writes every index. [m] Lives of 100 bytes of payload, 50 per cent: 15 of 100 moved; 40:
+ * none, 5 % less WAL, 9 % smaller indexes, a table 6 % larger.
+ */
+const ledgerFill = 40
+
 /** Builds the partition that starts at `from` and attaches it. Harmless if it is there already. */
 export async function createPartition(database: Database, from: number, until: number): Promise<void> {
   await withConnection(database, { lockTimeoutMs: 1_000, statementTimeoutMs: 10_000 }, async (client) => {
@@ -77,7 +84,7 @@ export async function createPartition(database: Database, from: number, until: n
           create table if not exists carillon.${name} (
             like carillon.${parent} including defaults including constraints including indexes,
             constraint bounds check (execution_id >= '${low}' and execution_id < '${high}')
-          ) with (fillfactor = ${parent === 'executions' ? 50 : 100}, autovacuum_vacuum_insert_scale_factor = 0.2)`)
+          ) with (fillfactor = ${parent === 'executions' ? ledgerFill : 100}, autovacuum_vacuum_insert_scale_factor = 0.2)`)
         const attached = await client.query(`select from pg_inherits where inhrelid = 'carillon.${name}'::regclass`)
         if (attached.rowCount === 0) {
           await client.query(

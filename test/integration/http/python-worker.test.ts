@@ -159,6 +159,20 @@ describe.skipIf(!hasPython)('the worker in Python', () => {
     await until(isLive)
   })
 
+  it('told to stop when its node is gone, it leaves all the same', async () => {
+    let worker: PythonWorker
+    {
+      await using other = await httpNode({ engine: quickTimes })
+      worker = start({}, [other.url])
+      await until(async () => {
+        const { body } = await other.ask('GET /v1/workers?pool=default&state=LIVE')
+        return body.items.length === 1
+      })
+    }
+    await worker.end('SIGTERM')
+    expect(worker.said('left')).toHaveLength(1)
+  })
+
   it('told to stop, it finishes what it can and hands back the rest, no attempt used', async () => {
     const first = start({ DRAIN_SEC: '0.5' })
     const long = await submit('patient', {}, { cancelGraceSec: 60 })

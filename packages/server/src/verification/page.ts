@@ -43,7 +43,7 @@ export interface CheckedPage {
   next: Position | null
 }
 
-// A page holds up its process, so it is short: a few milliseconds of computing.
+// Small: what a node does meanwhile waits for the computing of a page. See docs/decisions/0027-steady-fires.md.
 const jobsPerPage = 200
 const occurrencesPerPage = 500
 /** More than occurrences, because a person may have backfilled others; a page ends where this is reached. */

@@ -23,6 +23,8 @@ import type { Random } from './random.ts'
 const reportMs = 10_000
 const marginMs = 5_000
 const watchWaitMs = 5_000
+/** Of outcomes whose heartbeat went ahead. Any message may be lost; were it seldom, both would be there by the next look. */
+const lostApart = 0.7
 
 export interface TransportOptions {
   nodes: readonly SimulatedNode[]
@@ -67,6 +69,7 @@ export class SimulatedTransport implements Transport {
   async report(report: WorkerReport): Promise<ReportAnswer> {
     if (!this.#heartbeatsApart || report.held === null) return this.#tell(report)
     const { cancellations, lost } = await this.#tell({ ...report, outcomes: [], began: [], progress: [] })
+    if (this.#random.chance(lostApart)) throw new Error('the outcomes are lost on their way')
     return { ...(await this.#tell({ ...report, held: null })), cancellations, lost }
   }
 

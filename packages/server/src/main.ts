@@ -84,7 +84,9 @@ export class Engine implements Service {
   readonly #failures: FailureWatch
   readonly #partitioner: Partitioner
   /** What the loops do, once: for whoever sets the clock and does not want to wait for them. */
-  readonly byHand: Readonly<Record<'fire' | 'sweep' | 'operate' | 'pauseFailing', () => Promise<unknown>>>
+  readonly byHand: Readonly<
+    Record<'fire' | 'sweep' | 'compareHeld' | 'operate' | 'pauseFailing', () => Promise<unknown>>
+  >
   readonly #services: Service[]
   readonly #stopOrder: Service[]
 
@@ -170,7 +172,7 @@ export class Engine implements Service {
       leadership,
       logger,
       duties: [
-        { name: 'sweeper', everyMs: config.sweepEveryMs, runOnce: () => sweeper.runOnce() },
+        { name: 'sweeper', everyMs: config.sweepEveryMs, runOnce: () => sweeper.runOnce({ sparing: true }) },
         { name: 'partitioner', everyMs: 3_600_000, runOnce: () => partitioner.runOnce() },
         { name: 'event pruner', everyMs: 60_000, runOnce: () => eventPruner.runOnce() },
         { name: 'pruner', everyMs: 3_600_000, runOnce: () => pruner.runOnce() },
@@ -211,6 +213,7 @@ export class Engine implements Service {
     this.byHand = {
       fire: () => scheduler.runOnce(),
       sweep: () => sweeper.runOnce(),
+      compareHeld: () => this.desk.compareHeld(),
       operate: () => operator.runOnce(),
       pauseFailing: () => this.#failures.idle(),
     }

@@ -162,8 +162,10 @@ export const reports: Operation[] = [
         : [],
     )
     // Left out once, its lease may still have been on its way.
-    for (let times = 0; times < 2; times++)
+    for (let times = 0; times < 2; times++) {
       agree('lost', [], (await rig.comparison.compare(workerId, { named, told: [], at: world.now })).lost)
+      await rig.comparison.handBackOmitted()
+    }
     if (world.workers.has(workerId)) world.workers.set(workerId, world.now)
     const { fence, began } = left.lease
     report(world, left.execution, fence, { outcome: 'HANDED_BACK', reason: 'NOT_NAMED', began })

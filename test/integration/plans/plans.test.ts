@@ -1,5 +1,5 @@
 /**
- * What FIRE, LEASE and REPORT read does not grow with what is at rest. Measured in shared buffers, which a server
+ * What FIRE, LEASE, REPORT and heartbeats read does not grow with what is at rest. Measured in shared buffers, which a server
  * touches or not, whatever else the machine does: at 10,000 and at 100,000 (`npm run plans`: 1,000,000) jobs at rest and as
  * many finished executions in thirty partitions, there with statistics that say the queues are empty and nothing of the
  * ledger, and behind 100,000 dead rows that cannot be vacuumed, on the oldest and the newest PostgreSQL.
@@ -39,6 +39,7 @@ const buffersPerRow: Record<string, number> = {
   fire_submissions: 24, // 18.3
   submit: 11, // 7.2 to 8.2
   lease: 17, // 10.5 to 13.2
+  read_running: 5.4, // 3.0 to 4.0
   report: 14, // 8.1 to 11.1
 }
 const names = Object.keys(buffersPerRow)
@@ -159,9 +160,10 @@ describe.each([...servers.keys()])('on PostgreSQL %i', (version) => {
 
     test.each([large, largeTakenForEmpty, largeBehindDead] as const)('reads no more than at 10,000, at %s', (stage) => {
       for (const batch of batches) {
-        // One more level of an index is not growth where the call as a whole stays below what any call may read.
+        // One more level of an index is not growth: neither where the call as a whole stays below what any call may read,
+        // nor where it is one buffer more for each row.
         const before = Math.max(reading(version, small, name, batch).buffers, baseBuffers)
-        expect(reading(version, stage, name, batch).buffers).toBeLessThanOrEqual(1.2 * before)
+        expect(reading(version, stage, name, batch).buffers).toBeLessThanOrEqual(Math.max(1.2 * before, before + batch))
       }
     })
   })

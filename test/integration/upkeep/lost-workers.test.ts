@@ -100,6 +100,23 @@ describe('the executions of a lost worker', () => {
     await swept.sweep()
     expect(await swept.execution(held.executionId)).toMatchObject({ state: 'WORKER_LOST' })
   })
+
+  it('are found though looks take so long that they are seldom, which is no gap in the watching', async () => {
+    const lost = await swept.worker()
+    const held = await swept.leased(lost)
+    swept.slowness = 250
+    await swept.sweep({ sparing: true })
+    swept.slowness = 0
+    await swept.silence(lost, lostMs + 1)
+    for (let second = 1; second <= 4; second++) {
+      swept.now += 1_000
+      await swept.sweep({ sparing: true })
+      expect(await swept.execution(held.executionId)).toMatchObject({ state: 'RUNNING' })
+    }
+    swept.now += 1_000
+    await swept.sweep({ sparing: true })
+    expect(await swept.execution(held.executionId)).toMatchObject({ state: 'WORKER_LOST' })
+  })
 })
 
 it('workers and nodes that are gone are forgotten, the others are not', async () => {

@@ -21,6 +21,8 @@ export class Swept {
   readonly store: TestStore
   /** Monotonic time of the sweeper. It has watched for long. */
   now = 1_000_000
+  /** What passes for the sweeper while it asks for the time. */
+  slowness = 0
   readonly #sweeper: Sweeper
   readonly #everyMs: number
 
@@ -32,7 +34,10 @@ export class Swept {
       signals: { publish() {}, subscribe: () => () => {}, async start() {}, async stop() {} },
       logger: createLogger('silent'),
       ...times,
-      monotonic: () => this.now,
+      monotonic: () => {
+        this.now += this.slowness
+        return this.now
+      },
       end: async (held, said) =>
         (await store.completion.end({ ...held, actor: 'sweeper', from: 'NODE', said })) === 'ACCEPTED',
     })
@@ -110,8 +115,8 @@ export class Swept {
     }
   }
 
-  sweep(): Promise<void> {
-    return this.#sweeper.runOnce()
+  sweep(options?: { sparing: boolean }): Promise<void> {
+    return this.#sweeper.runOnce(options)
   }
 }
 

@@ -1,5 +1,5 @@
 /** A node without a worker of its own: tests speak to its desk as a worker would. */
-import type { LeasedExecution, ReportAnswer, WorkerReport } from '@carillon/sdk'
+import type { HeldExecution, LeasedExecution, ReportAnswer, WorkerReport } from '@carillon/sdk'
 import pg from 'pg'
 import { engineConfig } from '../../../packages/server/src/config/engine-config.ts'
 import { newId, submissionId } from '../../../packages/server/src/domain/identity.ts'
@@ -67,6 +67,13 @@ export class Desk {
 
   report(workerId: string, said: Partial<WorkerReport>): Promise<ReportAnswer> {
     return this.engine.desk.report({ workerId, outcomes: [], began: [], progress: [], held: null, ...said })
+  }
+
+  /** A report with everything the worker holds, compared with what the database says it does. */
+  async heartbeat(workerId: string, held: HeldExecution[], said: Partial<WorkerReport> = {}): Promise<ReportAnswer> {
+    const answer = await this.report(workerId, { ...said, held })
+    await this.engine.byHand.compareHeld()
+    return answer
   }
 
   async execution(executionId: string): Promise<ExecutionRecord> {

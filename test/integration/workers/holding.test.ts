@@ -17,11 +17,11 @@ describe('a heartbeat', () => {
   it('that leaves an execution out twice in a row hands it back, no attempt used', async () => {
     const worker = await desk.register()
     const held = await desk.held(worker)
-    await desk.report(worker, { held: [] })
-    await desk.report(worker, { held: [held] })
-    await desk.report(worker, { held: [] })
+    await desk.heartbeat(worker, [])
+    await desk.heartbeat(worker, [held])
+    await desk.heartbeat(worker, [])
     expect(await desk.execution(held.executionId)).toMatchObject({ state: 'RUNNING', fence: held.fence })
-    await desk.report(worker, { held: [] })
+    await desk.heartbeat(worker, [])
     const [again] = await desk.lease(worker)
     expect(again).toMatchObject({ executionId: held.executionId, attempt: 1 })
     expect(again!.fence).toBeGreaterThan(held.fence)
@@ -46,11 +46,11 @@ describe('a heartbeat', () => {
     await locker.query('begin')
     await locker.query('select from carillon.running where execution_id = $1 for update', [held.executionId])
     for (let times = 0; times < 3; times++) {
-      expect((await desk.report(worker, { held: [], outcomes: [outcome] })).outcomes).toEqual(['BUSY'])
+      expect((await desk.heartbeat(worker, [], { outcomes: [outcome] })).outcomes).toEqual(['BUSY'])
     }
     await locker.query('rollback')
     await locker.end()
-    expect((await desk.report(worker, { held: [], outcomes: [outcome] })).outcomes).toEqual(['ACCEPTED'])
+    expect((await desk.heartbeat(worker, [], { outcomes: [outcome] })).outcomes).toEqual(['ACCEPTED'])
     expect(await desk.execution(held.executionId)).toMatchObject({ state: 'SUCCEEDED', fence: held.fence })
   })
 
@@ -60,7 +60,7 @@ describe('a heartbeat', () => {
     await locker.connect()
     await locker.query('begin')
     await locker.query('select from carillon.workers where worker_id = $1 for update', [worker])
-    const early = desk.report(worker, { held: [] })
+    const early = desk.heartbeat(worker, [])
     await until(async () => {
       const { rowCount } = await desk.sql.query(
         `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%carillon.workers%'`,
@@ -71,7 +71,7 @@ describe('a heartbeat', () => {
     await locker.query('rollback')
     await locker.end()
     await early
-    await desk.report(worker, { held: [] })
+    await desk.heartbeat(worker, [])
     expect(await desk.execution(held.executionId)).toMatchObject({ state: 'RUNNING', fence: held.fence })
     await succeed(worker, held)
   })
@@ -79,7 +79,7 @@ describe('a heartbeat', () => {
   it('that is none says nothing about what is held', async () => {
     const worker = await desk.register()
     const held = await desk.held(worker)
-    await desk.report(worker, { held: [] })
+    await desk.heartbeat(worker, [])
     await desk.report(worker, { held: null })
     await desk.report(worker, { held: null })
     expect(await desk.execution(held.executionId)).toMatchObject({ state: 'RUNNING', fence: held.fence })
@@ -90,8 +90,8 @@ describe('a heartbeat', () => {
     const worker = await desk.register()
     const held = await desk.held(worker)
     const old = { ...held, fence: held.fence - 1 }
-    expect((await desk.report(worker, { held: [old] })).lost).toMatchObject([{ fence: old.fence }])
-    await desk.report(worker, { held: [old] })
+    expect((await desk.heartbeat(worker, [old])).lost).toMatchObject([{ fence: old.fence }])
+    await desk.heartbeat(worker, [old])
     const [again] = await desk.lease(worker)
     expect(again).toMatchObject({ executionId: held.executionId })
     await succeed(worker, again!)
@@ -101,9 +101,9 @@ describe('a heartbeat', () => {
     const [worker, other] = [await desk.register(), await desk.register()]
     const [mine, theirs] = [await desk.held(worker), await desk.held(other)]
     const unknown = { executionId: newId(Date.now()), fence: 1 }
-    const { lost } = await desk.report(worker, { held: [mine, theirs, unknown] })
+    const { lost } = await desk.heartbeat(worker, [mine, theirs, unknown])
     expect(lost.map((l) => l.executionId)).toEqual([theirs.executionId, unknown.executionId])
-    expect((await desk.report(other, { held: [theirs] })).lost).toEqual([])
+    expect((await desk.heartbeat(other, [theirs])).lost).toEqual([])
     await succeed(worker, mine)
     await succeed(other, theirs)
   })
@@ -112,7 +112,7 @@ describe('a heartbeat', () => {
     const worker = await desk.register()
     const held = await desk.held(worker)
     await cancel(desk.engine.database, [held.executionId], { reason: 'CANCELLED', actor: 'a person' })
-    const { cancellations } = await desk.report(worker, { held: [held] })
+    const { cancellations } = await desk.heartbeat(worker, [held])
     expect(cancellations).toEqual([{ executionId: held.executionId, fence: held.fence, reason: 'CANCELLED' }])
     const outcome = { ...held, startedAt: null, finishedAt: Date.now(), outcome: 'CANCELLED' } as const
     await desk.report(worker, { outcomes: [outcome] })
@@ -122,10 +122,10 @@ describe('a heartbeat', () => {
   it('brings a worker back to life that was taken for lost and forgotten', async () => {
     const worker = await desk.register()
     await desk.sql.query('delete from carillon.workers where worker_id = $1', [worker])
-    await desk.report(worker, { held: [] })
+    await desk.heartbeat(worker, [])
     expect(await known(worker)).toMatchObject({ name: 'by hand', pools: [{ pool: 'default' }] })
     await desk.engine.desk.deregister(worker)
-    await desk.report(worker, { held: [] })
+    await desk.heartbeat(worker, [])
     expect(await known(worker)).toBeUndefined()
   })
 
@@ -134,7 +134,7 @@ describe('a heartbeat', () => {
     await desk.sql.query(`update carillon.workers set seen_at = seen_at - interval '1 hour' where worker_id = $1`, [
       worker,
     ])
-    await desk.report(worker, { held: [] })
+    await desk.heartbeat(worker, [])
     expect(Date.now() - (await known(worker)).seen_at.getTime()).toBeLessThan(60_000)
   })
 })

@@ -59,6 +59,11 @@ export interface FreePlace {
 
 /** One LEASE takes at most so many: it stays short, and the next one follows at once. */
 const maxPerCall = 1_000
+/**
+ * Where there is little to lease, it is asked for few: free slots cost even if nothing comes of them. [m] A LEASE that finds
+ * nothing, of 64 slots: 270 µs of CPU in PostgreSQL and 250 in the node; of 1,000 slots 370 and 560.
+ */
+const fewPerCall = 64
 /** What one LEASE may weigh: payloads can be a quarter of a MiB each. A call that brings more makes the next ones smaller. */
 const maxLength = 8_000_000
 /** After handing something back for want of its handler a node lets the others go first, by so much, for so long. */
@@ -71,6 +76,8 @@ export class PoolDispatcher implements Service {
   readonly #positions = priorities.map(() => new ReadyPosition())
   readonly #turns = new LaneTurns()
   readonly #limit = new BatchLimit(maxPerCall)
+  /** So many are asked for next; more after a call that brought as many as were asked for. */
+  #asked = fewPerCall
   readonly #waiting = new Set<Waiting>()
   #courteousUntil = Number.NEGATIVE_INFINITY
   #courtesy: NodeJS.Timeout | null = null
@@ -180,7 +187,9 @@ export class PoolDispatcher implements Service {
         const reading = { from: this.#positions.map((p) => p.from(now)), since: this.#turns.since, turn: laneTurn }
         const { database, pool } = this.#options
         const leased = await this.#limit.watch(() => lease(database, pool, reading, slots), wasTooSlow)
-        return this.#take(leased, wishes) === slots.length
+        const count = this.#take(leased, wishes)
+        this.#adapt(count, slots.length)
+        return count === slots.length
       } finally {
         for (const wish of present) wish.looked = true
       }
@@ -219,7 +228,7 @@ export class PoolDispatcher implements Service {
   #freeSlots(): { slots: Slot[]; wishes: Map<string, Waiting> } {
     const slots: Slot[] = []
     const wishes = new Map<string, Waiting>()
-    const most = this.#limit.current
+    const most = Math.min(this.#limit.current, this.#asked)
     for (const wish of this.#waiting) {
       if (wishes.has(wish.workerId) || slots.length >= most || !this.#options.mayLease(wish.workerId)) continue
       wishes.set(wish.workerId, wish)
@@ -231,6 +240,11 @@ export class PoolDispatcher implements Service {
       for (let i = 0; i < ahead; i++) slots.push({ workerId: wish.workerId, prefetched: true })
     }
     return { slots, wishes }
+  }
+
+  #adapt(count: number, asked: number): void {
+    if (count === asked) this.#asked = Math.min(maxPerCall, this.#asked * 4)
+    else if (count < asked / 4) this.#asked = Math.max(fewPerCall, this.#asked / 2)
   }
 
   #weigh(leased: Leased[], count: number): void {

@@ -8,10 +8,11 @@
  */
 import type { NodeOutcome } from '../domain/node-outcome.ts'
 import { monotonicMs } from '../lib/clock.ts'
+import { PartOfTime } from '../lib/part-of-time.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
-import { expireDue, readLost, readOverdue, releaseStranded, removeSilent, type Stray } from '../store/workers/sweep.ts'
+import { expireDue, readStrays, releaseStranded, removeSilent, type Stray } from '../store/workers/sweep.ts'
 
 export interface SweeperOptions {
   database: Database
@@ -30,32 +31,47 @@ export interface SweeperOptions {
 const batchSize = 1_000
 /** A worker that could not report tries again at least this often: after a gap, what is overdue waits for that. */
 const reportAgainMs = 5_000
+/**
+ * Of the time, so much goes into looks at what runs. While some transaction stays open nobody can clear dead rows away; with
+ * millions of them one look takes long, and is taken seldom.
+ */
+const share = 0.05
 
 export class Sweeper {
   readonly #options: SweeperOptions
+  readonly #looks: PartOfTime
   #watchingSince = 0
   #lastRun = Number.NEGATIVE_INFINITY
 
   constructor(options: SweeperOptions) {
     this.#options = options
+    this.#looks = new PartOfTime(share, options.monotonic)
   }
 
-  async runOnce(): Promise<void> {
-    const { database, everyMs, lostMs, monotonic = monotonicMs } = this.#options
+  /** `sparing`: looks at what runs only if looks have not taken their share of the time. */
+  async runOnce({ sparing = false } = {}): Promise<void> {
+    const { everyMs, lostMs, monotonic = monotonicMs } = this.#options
     const now = monotonic()
     // A heartbeat comes at least twice in lostMs: a pause of a quarter of it costs nobody the lease.
     const gapMs = Math.max(3 * everyMs, Math.min(3_000, lostMs / 4))
     if (now - this.#lastRun > gapMs) this.#watchingSince = now
     const watchedMs = now - this.#watchingSince
-    const overdue = await readOverdue(database, { silentMs: watchedMs, limit: batchSize })
-    this.#lastRun = now
+    const looks = !sparing || this.#looks.pauseMs === 0
+    const strays = looks ? await this.#looks.spend(() => this.#look(watchedMs)) : []
     // Each whatever became of the one before: what cannot be ended now must not keep the rest waiting.
-    await this.#attempt('start windows and deadlines', () => this.#expire())
+    const swept = await this.#attempt('start windows and deadlines', () => this.#expire())
+    if (looks || swept) this.#lastRun = now
+    const [overdue, lost] = [strays.filter((s) => s.overdue), strays.filter((s) => !s.overdue)]
     if (watchedMs >= Math.min(lostMs, reportAgainMs)) {
       await this.#attempt('overdue attempts', () => this.#end(overdue, () => ({ outcome: 'TIMED_OUT' })))
     }
-    if (watchedMs >= lostMs) await this.#attempt('lost workers', () => this.#endLost())
+    if (looks && watchedMs >= lostMs) await this.#attempt('lost workers', () => this.#endLost(lost))
     await this.#attempt('what waits for nothing', () => this.#release())
+  }
+
+  #look(watchedMs: number): Promise<Stray[]> {
+    const { database, lostMs } = this.#options
+    return readStrays(database, { watchedMs, lostMs: watchedMs >= lostMs ? lostMs : null, limit: batchSize })
   }
 
   async #expire(): Promise<void> {
@@ -67,9 +83,8 @@ export class Sweeper {
     if (dead.length > 0) onDead?.(dead)
   }
 
-  async #endLost(): Promise<void> {
+  async #endLost(lost: Stray[]): Promise<void> {
     const { database, logger, lostMs } = this.#options
-    const lost = await readLost(database, lostMs, batchSize)
     if (lost.length > 0) logger.warn({ executions: lost.length }, 'workers are lost; their executions are taken over')
     await this.#end(lost, ({ began }) => ({ outcome: 'WORKER_LOST', began }))
     await removeSilent(database, lostMs)
@@ -90,11 +105,14 @@ export class Sweeper {
     )
   }
 
-  async #attempt(what: string, work: () => Promise<void>): Promise<void> {
+  /** False: it failed. */
+  async #attempt(what: string, work: () => Promise<void>): Promise<boolean> {
     try {
       await work()
+      return true
     } catch (error) {
       this.#options.logger.warn({ err: error, what }, 'a part of the sweep failed; it is tried again')
+      return false
     }
   }
 }

@@ -7,7 +7,8 @@
  * at, so after an outage it waits until everything has been caught up with. It waits in vain for a schedule that cannot fire;
  * after ten minutes without any movement it goes on, and that one is found missing.
  */
-import { type Clock, monotonicMs } from '../lib/clock.ts'
+import type { Clock } from '../lib/clock.ts'
+import { PartOfTime } from '../lib/part-of-time.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Database } from '../store/database.ts'
 import { beginWatching, type Progress, readOldestDue, readProgress, writeStep } from '../store/verification/progress.ts'
@@ -32,24 +33,29 @@ const listed = 20
 
 export class Verifier {
   readonly #options: VerifierOptions
+  readonly #time: PartOfTime
   #oldest: { due: number | null; since: number } = { due: null, since: 0 }
 
   constructor(options: VerifierOptions) {
     this.#options = options
+    this.#time = new PartOfTime(share, options.monotonic)
   }
 
   /** Looks at one page. Answers how long to wait before the next one; null: there is none for now. */
   async runOnce(): Promise<number | null> {
-    const { database, clock, monotonic = monotonicMs } = this.#options
-    const began = monotonic()
+    const goesOn = await this.#time.spend(() => this.#lookOnce())
+    return goesOn ? this.#time.pauseMs : null
+  }
+
+  async #lookOnce(): Promise<boolean> {
+    const { database, clock } = this.#options
     const progress = await readProgress(database)
     if (progress === null) {
       await beginWatching(database, Math.floor(clock.now()))
-      return null
+      return false
     }
     const pass = progress.pass ?? (await this.#begin(progress, clock.now()))
-    const goesOn = pass !== null && (await this.#step(progress.verifiedUntil, pass))
-    return goesOn ? (monotonic() - began) * (1 / share - 1) : null
+    return pass !== null && (await this.#step(progress.verifiedUntil, pass))
   }
 
   /** Null: nothing has come to be looked at since the last pass. */

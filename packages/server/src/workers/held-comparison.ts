@@ -1,16 +1,20 @@
 /**
- * Both sides agree on what a worker holds: a heartbeat names it all and is compared with the database. What the worker
- * names without holding it is lost; what it leaves out twice in a row is not with it, and is handed back. What it tells the
- * outcome of in the same report is with it, whether that could be written or not; of what was leased after the heartbeat came
- * it could not know.
+ * Both sides agree on what a worker holds: a heartbeat names it all and is compared with the database, twice.
+ *
+ * At once, by what it names, for the answer: what the worker does not hold is lost, and what somebody cancelled it is told to
+ * stop. And every few seconds, for all workers together, by what the database says they hold: what a worker left out of its
+ * last heartbeat, in two such looks in a row, is not with it (its lease answer was lost on the way) and is handed back. What it
+ * told the outcome of in the same report is with it, whether that could be written or not; of what was leased after the
+ * heartbeat came it could not know. That the database is read later than the heartbeat came does no harm: a lease that is there
+ * then was there before.
  */
 import type { Cancellation, HeldExecution } from '@carillon/sdk'
 import type { Completion } from '../completion/completion.ts'
 import { Batcher } from '../lib/batcher.ts'
 import type { Database } from '../store/database.ts'
-import { type HeldRow, readHeld } from '../store/workers/held.ts'
+import { type HeldRow, type RunningRow, readHeld, readRunning } from '../store/workers/held.ts'
 
-/** Nobody waits for the answer to a heartbeat, and one look for many workers costs no more than for one. */
+/** Nobody waits for the answer to a heartbeat, and many looked up together cost less. */
 const gatherMs = 25
 
 export interface HeldComparisonOptions {
@@ -31,51 +35,73 @@ export interface Heartbeat {
 
 export class HeldComparison {
   readonly #options: HeldComparisonOptions
-  /** Per worker: what its last heartbeat left out although the database says it holds it. */
+  readonly #heartbeats: Batcher<{ workerId: string; named: readonly HeldExecution[] }, Map<string, RunningRow>>
+  /** Per worker: its last heartbeat since the last look. */
+  #heard = new Map<string, Heartbeat>()
+  /** Per worker: what it had left out at the last look. */
   readonly #omitted = new Map<string, Set<string>>()
-  /** Heartbeats of all workers of this node are looked up together: `running` has no index by worker. */
-  readonly #heartbeats: Batcher<string, HeldRow[]>
 
   constructor(options: HeldComparisonOptions) {
     this.#options = options
-    this.#heartbeats = new Batcher({ maxItems: () => 1_000, gatherMs, flush: (workerIds) => this.#lookUp(workerIds) })
+    this.#heartbeats = new Batcher({ maxItems: () => 1_000, gatherMs, flush: (heartbeats) => this.#lookUp(heartbeats) })
   }
 
   async compare(
     workerId: string,
-    { named, told, at }: Heartbeat,
+    heartbeat: Heartbeat,
   ): Promise<{ cancellations: Cancellation[]; lost: HeldExecution[] }> {
-    const { completion } = this.#options
-    const rows = await this.#heartbeats.add(workerId)
-    const fenceOf = new Map(rows.map((row) => [row.executionId, row.fence]))
-    const lost = named.filter(({ executionId, fence }) => fenceOf.get(executionId) !== fence)
-    const cancellations = rows
-      .filter((row) => row.cancelReason !== null)
-      .map(({ executionId, fence }): Cancellation => ({ executionId, fence, reason: 'CANCELLED' }))
+    const { named } = heartbeat
+    const running = await this.#heartbeats.add({ workerId, named })
+    this.#heard.set(workerId, heartbeat)
+    const cancellations: Cancellation[] = []
+    const lost: HeldExecution[] = []
+    for (const { executionId, fence } of named) {
+      const row = running.get(executionId)
+      if (row?.fence !== fence || row.workerId !== workerId) lost.push({ executionId, fence })
+      else if (row.cancelReason !== null) cancellations.push({ executionId, fence, reason: 'CANCELLED' })
+    }
+    return { cancellations, lost }
+  }
 
-    // A row left out of two reports in a row is not with the worker: its lease answer was lost on the way.
+  /** The look at what the workers heard of since the last one do not name. */
+  async handBackOmitted(): Promise<void> {
+    const heard = this.#heard
+    if (heard.size === 0) return
+    this.#heard = new Map()
+    const rows = Map.groupBy(await readHeld(this.#options.database, [...heard.keys()]), (row) => row.workerId)
+    const again = [...heard].flatMap(([workerId, heartbeat]) =>
+      this.#again(workerId, heartbeat, rows.get(workerId) ?? []),
+    )
+    await this.#options.completion.endAll(
+      again.map(({ executionId, fence, workerId, began }) => ({
+        ...{ executionId, fence, actor: `worker:${workerId}`, from: 'NODE' },
+        said: { outcome: 'HANDED_BACK', reason: 'NOT_NAMED', began },
+      })),
+    )
+  }
+
+  forget(workerId: string): void {
+    this.#heard.delete(workerId)
+    this.#omitted.delete(workerId)
+  }
+
+  async #lookUp(
+    heartbeats: { workerId: string; named: readonly HeldExecution[] }[],
+  ): Promise<Map<string, RunningRow>[]> {
+    await this.#options.see(heartbeats.map(({ workerId }) => workerId))
+    const ids = heartbeats.flatMap(({ named }) => named.map(({ executionId }) => executionId))
+    const running = ids.length > 0 ? await readRunning(this.#options.database, ids) : new Map()
+    return heartbeats.map(() => running)
+  }
+
+  /** What the worker left out for the second time. */
+  #again(workerId: string, { named, told, at }: Heartbeat, rows: HeldRow[]): HeldRow[] {
     const names = new Set([...named, ...told].map(keyOf))
     const omitted = rows.filter((row) => row.leasedAt <= at && !names.has(keyOf(row)))
     const before = this.#omitted.get(workerId)
     if (omitted.length > 0) this.#omitted.set(workerId, new Set(omitted.map(keyOf)))
     else this.#omitted.delete(workerId)
-    for (const row of omitted) {
-      if (!before?.has(keyOf(row))) continue
-      const { executionId, fence, began } = row
-      const said = { outcome: 'HANDED_BACK', reason: 'NOT_NAMED', began } as const
-      completion.end({ executionId, fence, actor: `worker:${workerId}`, from: 'NODE', said }).catch(() => {})
-    }
-    return { cancellations, lost }
-  }
-
-  forget(workerId: string): void {
-    this.#omitted.delete(workerId)
-  }
-
-  async #lookUp(workerIds: string[]): Promise<HeldRow[][]> {
-    await this.#options.see(workerIds)
-    const rows = Map.groupBy(await readHeld(this.#options.database, workerIds), (row) => row.workerId)
-    return workerIds.map((workerId) => rows.get(workerId) ?? [])
+    return omitted.filter((row) => before?.has(keyOf(row)))
   }
 }
 

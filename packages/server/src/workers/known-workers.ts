@@ -131,9 +131,9 @@ export class KnownWorkers {
     return workerIds.map((workerId) => seen.has(workerId))
   }
 
-  async remove(workerId: string): Promise<void> {
-    this.#workers.delete(workerId)
-    await removeWorkers(this.#options.database, [workerId])
+  async remove(workerIds: string[]): Promise<void> {
+    for (const workerId of workerIds) this.#workers.delete(workerId)
+    await removeWorkers(this.#options.database, workerIds)
   }
 
   /** Who is silent? Run every `watchEveryMs`. */

@@ -19,6 +19,7 @@ import type { LeasedText } from '../dispatch/pool-dispatcher.ts'
 import { Batcher } from '../lib/batcher.ts'
 import type { Clock } from '../lib/clock.ts'
 import { Loop } from '../lib/loop.ts'
+import { PartOfTime } from '../lib/part-of-time.ts'
 import type { Service } from '../lib/service.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Signals } from '../signals/port.ts'
@@ -30,8 +31,10 @@ import { HeldComparison } from './held-comparison.ts'
 import { type KnownWorker, KnownWorkers } from './known-workers.ts'
 import { Polls } from './polls.ts'
 
-/** How long progress is gathered before it is written. */
-const gatherMs = 10
+/** How long progress, and workers that leave, are gathered before it is written. */
+const gatherMs = 25
+/** Of the time, so much goes into looks at what workers do not name; see the sweeper. */
+const share = 0.05
 
 export interface WorkerDeskOptions {
   database: Database
@@ -68,6 +71,8 @@ export class WorkerDesk implements Service {
   readonly #comparison: HeldComparison
   /** Of all workers of this node. [m] 2,000 workers, each with a call of its own: drains of others fell to 0.36. */
   readonly #progress: Batcher<ProgressNews, true>
+  readonly #leaving: Batcher<string, true>
+  readonly #looks = new PartOfTime(share)
   readonly #watch: Loop
   #unsubscribe = () => {}
 
@@ -85,6 +90,7 @@ export class WorkerDesk implements Service {
     this.#polls = new Polls({ max: options.maxWaiting })
     this.#comparison = new HeldComparison({ database, completion, see: (ids) => this.#known.see(ids) })
     this.#progress = new Batcher({ maxItems: () => 1_000, gatherMs, flush: (news) => this.#store(news) })
+    this.#leaving = new Batcher({ maxItems: () => 1_000, gatherMs, flush: (workerIds) => this.#remove(workerIds) })
     this.#watch = new Loop({
       name: 'watch over workers',
       everyMs: this.#known.watchEveryMs,
@@ -92,6 +98,7 @@ export class WorkerDesk implements Service {
       runOnce: async () => {
         this.#polls.prune()
         await this.#known.watch()
+        if (this.#looks.pauseMs === 0) await this.#looks.spend(() => this.compareHeld())
       },
     })
   }
@@ -204,22 +211,28 @@ export class WorkerDesk implements Service {
   }
 
   async deregister(workerId: string): Promise<void> {
-    const { database, completion } = this.#options
     this.#polls.endAll(workerId)
-    const held = await readHeld(database, [workerId])
-    await Promise.all(
-      held.map(({ executionId, fence, began }) =>
-        completion.end({
-          executionId,
-          fence,
-          actor: `worker:${workerId}`,
-          from: 'NODE',
-          said: { outcome: 'HANDED_BACK', reason: 'SHUTDOWN', began },
-        }),
-      ),
-    )
-    await this.#known.remove(workerId)
+    await this.#leaving.add(workerId)
     this.#comparison.forget(workerId)
+  }
+
+  /** What it holds is handed back. */
+  async #remove(workerIds: string[]): Promise<true[]> {
+    const { database, completion } = this.#options
+    const held = await readHeld(database, workerIds)
+    await completion.endAll(
+      held.map(({ executionId, fence, workerId, began }) => ({
+        ...{ executionId, fence, actor: `worker:${workerId}`, from: 'NODE' },
+        said: { outcome: 'HANDED_BACK', reason: 'SHUTDOWN', began },
+      })),
+    )
+    await this.#known.remove(workerIds)
+    return workerIds.map(() => true)
+  }
+
+  /** Once: what workers have not named is looked for, and handed back if that is the second time. */
+  compareHeld(): Promise<void> {
+    return this.#comparison.handBackOmitted()
   }
 
   onCancel(workerId: string, listener: (cancellation: Cancellation) => void): () => void {

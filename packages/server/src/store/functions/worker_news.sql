@@ -48,3 +48,17 @@ begin
   -- Said twice: else a plan may walk over all of `running`.
   from unnest(v_places, v_progress) m(place, progress) where r.ctid = m.place and r.ctid = any (v_places);
 end $$;
+
+-- What stands in `running` of these executions, as far as its worker has to know. Index: running_pkey.
+create or replace function carillon.read_running(p_ids uuid[])
+returns table (execution_id uuid, fence bigint, worker_id uuid, cancel_reason text)
+language plpgsql stable
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
+as $$
+begin
+  return query
+  select r.execution_id, r.fence, r.worker_id, case when r.cancel_at is not null then r.cancel_reason end
+  from unnest(p_ids) i(execution_id)
+  cross join lateral (select * from carillon.running x where x.execution_id = i.execution_id offset 0) r;
+end $$;

@@ -1,4 +1,29 @@
+import { uuids } from '../arrays.ts'
 import type { Database } from '../database.ts'
+
+export interface RunningRow {
+  fence: number
+  workerId: string
+  cancelReason: string | null
+}
+
+/** Where these executions are running, by id. See functions/worker_news.sql. */
+export async function readRunning(database: Database, executionIds: string[]): Promise<Map<string, RunningRow>> {
+  const rows = await database.query<{
+    execution_id: string
+    fence: number
+    worker_id: string
+    cancel_reason: string | null
+  }>('read-running', 'select execution_id, fence, worker_id, cancel_reason from carillon.read_running($1)', [
+    uuids(executionIds),
+  ])
+  return new Map(
+    rows.map((row) => [
+      row.execution_id,
+      { fence: row.fence, workerId: row.worker_id, cancelReason: row.cancel_reason },
+    ]),
+  )
+}
 
 export interface HeldRow {
   executionId: string
@@ -7,10 +32,12 @@ export interface HeldRow {
   began: boolean
   /** Milliseconds since 1970. */
   leasedAt: number
-  cancelReason: string | null
 }
 
-/** What workers hold according to the database. Reads all of `running`: ask for many workers at once. */
+/**
+ * All that workers hold according to the database. Reads all of `running`, with what is dead in it and not cleared away yet:
+ * ask seldom, for many workers at once.
+ */
 export async function readHeld(database: Database, workerIds: string[]): Promise<HeldRow[]> {
   const rows = await database.query<{
     execution_id: string
@@ -18,11 +45,9 @@ export async function readHeld(database: Database, workerIds: string[]): Promise
     worker_id: string
     began: boolean
     leased_at: number
-    cancel_reason: string | null
   }>(
     'read-held',
-    `select execution_id, fence, worker_id, began, carillon.ms(leased_at) leased_at,
-       case when cancel_at is not null then cancel_reason end cancel_reason
+    `select execution_id, fence, worker_id, began, carillon.ms(leased_at) leased_at
      from carillon.running where worker_id = any ($1::uuid[])`,
     [workerIds],
   )
@@ -32,7 +57,6 @@ export async function readHeld(database: Database, workerIds: string[]): Promise
     workerId: row.worker_id,
     began: row.began,
     leasedAt: row.leased_at,
-    cancelReason: row.cancel_reason,
   }))
 }
 

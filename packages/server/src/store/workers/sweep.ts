@@ -8,54 +8,57 @@ export interface Stray {
   workerId: string
   began: boolean
   attempt: number
-}
-
-interface Row {
-  execution_id: string
-  fence: number
-  worker_id: string
-  began: boolean
-  attempt: number
-}
-
-const columns = 'r.execution_id, r.fence, r.worker_id, r.began, r.attempt'
-
-/**
- * Executions of workers not heard of since `silentMs` ago, or that no longer exist; not those left to somebody outside,
- * who is not heard of until the end. Reads all of `running`, which is as long as there are executions under way. Locks:
- * what somebody has locked is left to him, be it a report or the handler's own transaction that completes it.
- */
-export async function readLost(database: Database, silentMs: number, limit: number): Promise<Stray[]> {
-  const rows = await database.query<Row>(
-    'read-lost',
-    `select ${columns} from carillon.running r left join carillon.workers w on w.worker_id = r.worker_id
-     where r.worker_id <> $4
-       and ((w.worker_id is null and r.leased_at < coalesce($3, clock_timestamp()) - $1 * interval '1 millisecond')
-         or w.seen_at < coalesce($3, clock_timestamp()) - $1 * interval '1 millisecond')
-     order by r.execution_id limit $2 for share of r skip locked`,
-    [silentMs, limit, database.now, outsideWorkerId],
-  )
-  return rows.map(stray)
+  /** Overdue, whatever its worker does; else its worker is lost. */
+  overdue: boolean
 }
 
 /**
- * Attempts past their timeout or the grace after a cancel; and handlers silent for longer than they may be, if that is
- * not longer than `silentMs`, the time for which anybody could have heard them. Locks: as above.
+ * What is running and should not be any more.
+ *
+ * Overdue: attempts past their timeout or the grace after a cancel; and handlers silent for longer than they may be, if that
+ * is not longer than `watchedMs`, the time for which anybody could have heard them. Lost: what is with workers not heard of
+ * since `lostMs` ago, or that no longer exist (null: nobody is taken for lost); not what is left to somebody outside, who is
+ * not heard of until the end.
+ *
+ * Reads all of `running`, which is as long as there are executions under way, and with what is dead in it and not cleared away
+ * yet: therefore in the order in which it lies there. [m] 1.4 million dead rows: 43 ms of CPU, by the index 145. Locks: what
+ * somebody has locked is left to him, be it a report or the handler's own transaction that completes it.
  */
-export async function readOverdue(
+export async function readStrays(
   database: Database,
-  { silentMs, limit }: { silentMs: number; limit: number },
+  { watchedMs, lostMs, limit }: { watchedMs: number; lostMs: number | null; limit: number },
 ): Promise<Stray[]> {
-  const rows = await database.query<Row>(
-    'read-overdue',
-    `select ${columns} from carillon.running r
-     where r.overdue_at < coalesce($2, clock_timestamp())
-       or (r.began and r.heartbeat_at + r.heartbeat_timeout_sec * interval '1 second' < coalesce($2, clock_timestamp())
-         and r.heartbeat_timeout_sec * 1000.0 <= $3::float8)
-     order by r.execution_id limit $1 for share of r skip locked`,
-    [limit, database.now, silentMs],
+  const rows = await database.query<{
+    execution_id: string
+    fence: number
+    worker_id: string
+    began: boolean
+    attempt: number
+    overdue: boolean
+  }>(
+    'read-strays',
+    `select r.execution_id, r.fence, r.worker_id, r.began, r.attempt, o.overdue
+     from carillon.running r cross join lateral (
+       select coalesce(r.overdue_at < coalesce($1, now())
+         or r.began and r.heartbeat_at + r.heartbeat_timeout_sec * interval '1 second' < coalesce($1, now())
+           and r.heartbeat_timeout_sec * 1000.0 <= $2::float8, false) overdue) o
+     where o.overdue
+       or $3::float8 is not null and r.worker_id <> $5
+         and r.worker_id not in (
+           select w.worker_id from carillon.workers w where w.seen_at >= coalesce($1, now()) - $3 * interval '1 millisecond')
+         and (r.leased_at < coalesce($1, now()) - $3 * interval '1 millisecond'
+           or exists (select from carillon.workers w where w.worker_id = r.worker_id))
+     limit $4 for share of r skip locked`,
+    [database.now, watchedMs, lostMs, limit, outsideWorkerId],
   )
-  return rows.map(stray)
+  return rows.map((row) => ({
+    executionId: row.execution_id,
+    fence: row.fence,
+    workerId: row.worker_id,
+    began: row.began,
+    attempt: row.attempt,
+    overdue: row.overdue,
+  }))
 }
 
 /** Workers silent for so long that they are forgotten; those that still hold something stay until it is taken over. */
@@ -94,14 +97,4 @@ export async function releaseStranded(database: Database): Promise<boolean> {
     [database.now],
   )
   return rows.some((row) => row.due !== null)
-}
-
-function stray(row: Row): Stray {
-  return {
-    executionId: row.execution_id,
-    fence: row.fence,
-    workerId: row.worker_id,
-    began: row.began,
-    attempt: row.attempt,
-  }
 }

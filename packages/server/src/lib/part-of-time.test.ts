@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest'
+import { PartOfTime } from './part-of-time.ts'
+
+let now = 0
+const taking = (ms: number) => async () => {
+  now += ms
+}
+
+it('pauses in proportion to what the work took', async () => {
+  const part = new PartOfTime(0.05, () => now)
+  expect(part.pauseMs).toBe(0)
+  await part.spend(taking(10))
+  expect(part.pauseMs).toBe(190)
+  now += 100
+  expect(part.pauseMs).toBe(90)
+  now += 90
+  expect(part.pauseMs).toBe(0)
+  await part.spend(taking(100))
+  expect(part.pauseMs).toBe(1_900)
+})
+
+it('counts work that failed, and answers what it answers', async () => {
+  const part = new PartOfTime(0.5, () => now)
+  const failing = part.spend(async () => {
+    now += 30
+    throw new Error('the database is away')
+  })
+  await expect(failing).rejects.toThrow('away')
+  expect(part.pauseMs).toBe(30)
+  expect(await part.spend(async () => 'done')).toBe('done')
+  expect(part.pauseMs).toBe(0)
+})

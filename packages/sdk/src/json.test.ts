@@ -1,6 +1,7 @@
 import { CarillonError, limits } from '@carillon/contract'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { encodeJson } from './json.ts'
+import { encodeJson, encodeParsedJson } from './json.ts'
 
 function refusal(value: unknown, kind: 'payload' | 'result' | 'progress' = 'payload'): CarillonError {
   try {
@@ -79,5 +80,25 @@ describe('encodeJson', () => {
     expect(error.message).toMatch(/reference/)
     expect(refusal('é'.repeat(limits.payloadBytes / 2)).code).toBe('PAYLOAD_TOO_LARGE')
     expect(refusal(`${fits}x`, 'result').code).toBe('RESULT_TOO_LARGE')
+  })
+})
+
+describe('encodeParsedJson', () => {
+  test('writes what JSON.parse made as encodeJson does', () => {
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 5 }), (text) => {
+        const value = JSON.parse(text)
+        expect(encodeParsedJson(value, 'payload')).toBe(encodeJson(value, 'payload'))
+      }),
+    )
+  })
+
+  test('refuses what encodeJson refuses', () => {
+    const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)
+    const large = JSON.parse(JSON.stringify('x'.repeat(limits.payloadBytes)))
+    for (const value of [JSON.parse('{"a":[1e999]}'), deep, large]) {
+      const refused = refusal(value)
+      expect(() => encodeParsedJson(value, 'payload')).toThrow(refused.message)
+    }
   })
 })

@@ -38,8 +38,7 @@ export function timeOf(id: string): number {
 
 /** The smallest execution id of an instant; `carillon.first_id` in SQL is the same. */
 export function firstIdAt(at: number): string {
-  const time = at.toString(16).padStart(12, '0')
-  return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`
+  return `${timePart(at)}-0000-0000-000000000000`
 }
 
 /** The last two bytes of an id are random or a hash; `carillon.shard_of` in SQL is the same. */
@@ -50,9 +49,20 @@ export function shardOf(id: string, shardCount: number): number {
 const variants = '89ab'
 
 function compose(at: number, hex: string): string {
-  const time = at.toString(16).padStart(12, '0')
   const variant = variants[Number.parseInt(hex[3]!, 16) & 3]!
-  return `${time.slice(0, 8)}-${time.slice(8)}-8${hex.slice(0, 3)}-${variant}${hex.slice(4, 7)}-${hex.slice(7, 19)}`
+  return `${timePart(at)}-8${hex.slice(0, 3)}-${variant}${hex.slice(4, 7)}-${hex.slice(7, 19)}`
+}
+
+// What comes together has the same time: the last one is kept.
+let lastAt = Number.NaN
+let lastPart = ''
+function timePart(at: number): string {
+  if (at !== lastAt) {
+    const time = at.toString(16).padStart(12, '0')
+    lastPart = `${time.slice(0, 8)}-${time.slice(8)}`
+    lastAt = at
+  }
+  return lastPart
 }
 
 // Random bytes are drawn 4 KiB at a time: one call to the generator for 256 ids.

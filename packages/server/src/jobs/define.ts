@@ -14,6 +14,7 @@ import {
 import { checkJitter } from '../domain/jitter.ts'
 import { nextWithin } from '../domain/schedule.ts'
 import { zoneNamed } from '../domain/zone.ts'
+import { isoMs } from '../lib/iso-time.ts'
 import { boundsOf, scheduleOf } from '../store/job-schedule.ts'
 import { iso, type JobRow, laneOf } from '../store/rows.ts'
 import { checkPolicy, storedPolicy } from './policy.ts'
@@ -31,6 +32,7 @@ export interface DefineOptions {
 }
 
 const timeFields = { ONE_SHOT: 'runAt', DELAYED: 'delayMs', CRON: 'schedule', INTERVAL: 'interval' } as const
+const typesAndFields = Object.entries(timeFields)
 
 export function defineJob(input: JobInput, options: DefineOptions): JobRow {
   const problems = new Problems()
@@ -69,7 +71,7 @@ export function defineJob(input: JobInput, options: DefineOptions): JobRow {
     tenant: options.tenant,
     name: input.name ?? input.key ?? place.handler,
     type: input.type,
-    run_at: input.type === 'ONE_SHOT' ? iso(runAt ?? options.now) : null,
+    run_at: input.type === 'ONE_SHOT' ? iso(runAt ?? Math.floor(options.now)) : null,
     delay_ms: input.type === 'DELAYED' ? input.delayMs! : null,
     cron: input.type === 'CRON' ? input.schedule! : null,
     interval: input.type === 'INTERVAL' ? input.interval! : null,
@@ -120,14 +122,15 @@ export function nominalAfter(job: JobRow, now: number): number | null {
   if (job.type === 'CRON' || job.type === 'INTERVAL') {
     return nextWithin(scheduleOf(job, null), boundsOf(job), Math.floor(now))
   }
-  const nominal = job.type === 'ONE_SHOT' ? Date.parse(job.run_at!) : Math.round(now + job.delay_ms!)
+  const nominal = job.type === 'ONE_SHOT' ? isoMs(job.run_at!) : Math.round(now + job.delay_ms!)
+  if (job.start_at === null && job.end_at === null) return nominal
   // FIRE would pass over what lies outside the bounds without a trace.
   return nextWithin(scheduleOf(job, nominal), boundsOf(job), nominal - 1)
 }
 
 function checkTimeFields(problems: Problems, input: JobInput): void {
   const wanted = timeFields[input.type]
-  for (const [type, field] of Object.entries(timeFields)) {
+  for (const [type, field] of typesAndFields) {
     if (field !== wanted && input[field] !== undefined) {
       problems.add(`/${field}`, `belongs to type ${type}, not ${input.type}`, `Leave it out, or change the type`)
     }

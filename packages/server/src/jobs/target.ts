@@ -49,7 +49,7 @@ export function checkTarget(problems: Problems, target: Target | undefined): voi
   if (target.pool !== undefined && kinds[0] !== 'handler')
     problems.add('/target/pool', 'goes with a handler', 'Leave it out: built-in targets have pools of their own')
   const { http, shell } = target
-  checkTexts(problems, '/target', { http, shell })
+  if (http !== undefined || shell !== undefined) checkTexts(problems, '/target', { http, shell })
 }
 
 /** What a database cannot keep is refused here, wherever it is hidden. */

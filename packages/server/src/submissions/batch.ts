@@ -18,6 +18,9 @@ export type Wanted = { input: JobInput; payload: string | null } | { error: Cari
 
 export type BatchItem = { jobId: string; state: JobState; nextFireAt: number | null } | { error: CarillonError }
 
+/** What would find or make another job than the one that is asked for. */
+const keys = ['key', 'dedupe'] as const
+
 interface Made {
   input: JobInput
   job: NewJob
@@ -56,28 +59,39 @@ export async function createBatch(
 }
 
 async function makeAll(
-  options: SubmissionsOptions,
-  owner: Owner,
+  { clock, database, jobs }: SubmissionsOptions,
+  { tenant }: Owner,
   wanted: Wanted[],
 ): Promise<(Made | { error: CarillonError })[]> {
   const made: (Made | { error: CarillonError })[] = []
-  const check = placeCheck(options, owner)
+  const place = placeCheck(jobs, tenant)
+  const now = clock.now()
   const breathe = breather()
   for (const each of wanted) {
     const pause = breathe()
     if (pause) await pause
-    made.push('error' in each ? each : await make(options, owner, each, check).catch(errorOf))
+    if ('error' in each) {
+      made.push(each)
+      continue
+    }
+    try {
+      const { input, payload } = each
+      refuseKeys(input)
+      const job = newJob(input, { tenant, payload, now })
+      // Most of them wait for nothing: a promise for each of ten thousand costs more than what it would bring.
+      const asked = place(input)
+      if (asked) await asked
+      if (job.nominal < Math.floor(now)) await requireKept(database, job.nominal)
+      made.push({ input, job, isDue: mayBeSubmission(input) && isDue(job, now) })
+    } catch (error) {
+      made.push(errorOf(error))
+    }
   }
   return made
 }
 
-async function make(
-  { clock, database }: SubmissionsOptions,
-  { tenant }: Owner,
-  { input, payload }: Exclude<Wanted, { error: unknown }>,
-  check: (input: JobInput) => Promise<void>,
-): Promise<Made> {
-  for (const field of ['key', 'dedupe'] as const) {
+function refuseKeys(input: JobInput): void {
+  for (const field of keys) {
     if (input[field] === undefined) continue
     throw new CarillonError('VALIDATION', {
       pointer: `/${field}`,
@@ -85,21 +99,22 @@ async function make(
       hint: 'Create this one with POST /v1/jobs',
     })
   }
-  const now = clock.now()
-  const job = newJob(input, { tenant, payload, now })
-  await check(input)
-  if (job.nominal < Math.floor(now)) await requireKept(database, job.nominal)
-  return { input, job, isDue: mayBeSubmission(input) && isDue(job, now) }
 }
 
-/** Asks for each pool once, not once for each that wants to go there. */
-function placeCheck({ jobs }: SubmissionsOptions, { tenant }: Owner): (input: JobInput) => Promise<void> {
-  const known = new Map<string, Promise<void>>()
+/** Asks for each pool once, not once for each that wants to go there. Null: it may. */
+function placeCheck(jobs: SubmissionsOptions['jobs'], tenant: string): (input: JobInput) => Promise<void> | null {
+  const known = new Map<string, Promise<void> | null>()
   return (input) => {
     if (input.target.handler === undefined) return jobs.require(tenant, input)
     const { pool } = placeOf(input.target)
-    const asked = known.get(pool) ?? jobs.require(tenant, input)
+    const before = known.get(pool)
+    if (before !== undefined) return before
+    const asked = jobs.require(tenant, input)
     known.set(pool, asked)
+    asked.then(
+      () => known.set(pool, null),
+      () => {},
+    )
     return asked
   }
 }

@@ -35,7 +35,7 @@ const reportAgainMs = 5_000
  * Of the time, so much goes into looks at what runs. While some transaction stays open nobody can clear dead rows away; with
  * millions of them one look takes long, and is taken seldom.
  */
-const share = 0.05
+const share = 0.02
 
 export class Sweeper {
   readonly #options: SweeperOptions

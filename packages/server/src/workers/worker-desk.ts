@@ -34,7 +34,7 @@ import { Polls } from './polls.ts'
 /** How long progress, and workers that leave, are gathered before it is written. */
 const gatherMs = 25
 /** Of the time, so much goes into looks at what workers do not name; see the sweeper. */
-const share = 0.05
+const share = 0.02
 
 export interface WorkerDeskOptions {
   database: Database

@@ -24,7 +24,7 @@ export interface NewWork {
 
 /** Up to so many are written as quickly as anything else. */
 const ordinarySize = 1_000
-/** Others wait for none of these locks; but those who read `ready` look back five seconds, no further. */
+/** Others wait for none of these locks; but those who read `ready` look back six seconds, no further, and every two. */
 const largeMs = 4_000
 
 /**

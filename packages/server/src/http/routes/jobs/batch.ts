@@ -1,7 +1,8 @@
 import { CarillonError, type JobInput } from '@carillon/contract'
 import { api, JobInput as JobInputSchema } from '@carillon/contract/api'
-import { encodeJson } from '@carillon/sdk'
+import { encodeParsedJson } from '@carillon/sdk'
 import { breather } from '../../../lib/breather.ts'
+import { isoTime } from '../../../lib/iso-time.ts'
 import type { BatchItem, Wanted } from '../../../submissions/batch.ts'
 import { answerOnce, rendering } from '../../idempotency.ts'
 import { problemOf } from '../../problem.ts'
@@ -49,20 +50,21 @@ function wantedOf(item: unknown, traceparent: string | undefined): Wanted {
   try {
     check(item)
     const { payload, ...input } = item as JobInput
-    const text = payload === undefined ? null : encodeJson(payload, 'payload')
-    return { input: { ...input, traceparent: input.traceparent ?? traceparent }, payload: text }
+    input.traceparent ??= traceparent
+    return { input, payload: payload === undefined ? null : encodeParsedJson(payload, 'payload') }
   } catch (error) {
     if (!(error instanceof CarillonError)) throw error
     return { error }
   }
 }
 
+/** Put together: of ten thousand items that are alike but for their ids JSON.stringify would look at every part. */
 function textOfItems(items: BatchItem[]): string {
-  return JSON.stringify({
-    items: items.map((item) => {
-      if ('error' in item) return { error: problemOf(item.error) }
-      const { jobId, state, nextFireAt } = item
-      return { jobId, state, nextFireAt: nextFireAt === null ? null : new Date(nextFireAt) }
-    }),
-  })
+  return `{"items":[${items.map(textOfItem).join(',')}]}`
+}
+
+function textOfItem(item: BatchItem): string {
+  if ('error' in item) return JSON.stringify({ error: problemOf(item.error) })
+  const { jobId, state, nextFireAt } = item
+  return `{"jobId":"${jobId}","state":"${state}","nextFireAt":${nextFireAt === null ? 'null' : `"${isoTime(nextFireAt)}"`}}`
 }

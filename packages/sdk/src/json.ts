@@ -51,25 +51,6 @@ export function encodeJson(value: unknown, kind: JsonKind): string {
     if (kind === 'payload') throw notJson(kind, { pointer: '', problem: 'is undefined; pass null instead' })
     text = 'null'
   }
-  return withinLimit(text, kind)
-}
-
-/**
- * The same of what JSON.parse made, sooner: nothing in it has to be refused, but for numbers too large to be any, which would
- * be written as null, and what is nested too deeply.
- * [m] A payload of three properties: 0.13 to 0.27 µs instead of 0.8 to 1.1.
- */
-export function encodeParsedJson(value: unknown, kind: JsonKind): string {
-  let text: string
-  try {
-    text = JSON.stringify(value)
-  } catch {
-    return encodeJson(value, kind)
-  }
-  return text.includes('null') ? encodeJson(value, kind) : withinLimit(text, kind)
-}
-
-function withinLimit(text: string, kind: JsonKind): string {
   const { maxBytes, tooLarge, hint } = kinds[kind]
   // A UTF-16 unit is at most three bytes of UTF-8: most texts need no counting.
   if (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes) {
@@ -81,6 +62,24 @@ function withinLimit(text: string, kind: JsonKind): string {
     })
   }
   return text
+}
+
+/** Longer ones may be nested too deeply for whoever reads them, which `encodeJson` finds. */
+const shortLength = 2_000
+
+/**
+ * The same of what JSON.parse made, sooner if it is short: then nothing in it has to be refused but numbers too large to be any,
+ * which would be written as null.
+ * [m] A payload of three properties: 0.13 to 0.27 µs instead of 0.8 to 1.1.
+ */
+export function encodeParsedJson(value: unknown, kind: JsonKind): string {
+  let text: string
+  try {
+    text = JSON.stringify(value)
+  } catch {
+    return encodeJson(value, kind)
+  }
+  return text.length > shortLength || text.includes('null') ? encodeJson(value, kind) : text
 }
 
 interface Misfit {

@@ -20,7 +20,8 @@ export async function startGenerator<Answer>(
     else if (word.what === 'answer') resolve(word.answer as Answer)
     else reject(new Error(word.message))
   })
-  const order = (word: GeneratorProcessOrder) => void (child.connected && child.send(word))
+  // Whoever is gone is told nothing: without somebody to hear of that, it would end the whole run and hide why.
+  const order = (word: GeneratorProcessOrder) => void (child.connected && child.send(word, () => {}))
   const answer = promise.finally(() => children.end(child))
   // It may fail before anybody asks for it, and before it is ready.
   answer.catch(ready.reject)

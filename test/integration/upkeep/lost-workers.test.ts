@@ -104,9 +104,9 @@ describe('the executions of a lost worker', () => {
   it('are found though looks take so long that they are seldom, which is no gap in the watching', async () => {
     const lost = await swept.worker()
     const held = await swept.leased(lost)
-    swept.slowness = 250
+    swept.lookMs = 250
     await swept.sweep({ sparing: true })
-    swept.slowness = 0
+    swept.lookMs = 0
     await swept.silence(lost, lostMs + 1)
     for (let second = 1; second <= 4; second++) {
       swept.now += 1_000

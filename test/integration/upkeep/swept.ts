@@ -2,6 +2,7 @@
 import type { LeasedExecution } from '@carillon/sdk'
 import type pg from 'pg'
 import { newId } from '../../../packages/server/src/domain/identity.ts'
+import { PartOfTime } from '../../../packages/server/src/lib/part-of-time.ts'
 import { createLogger } from '../../../packages/server/src/observability/logger.ts'
 import { lease, leasedExecutions } from '../../../packages/server/src/store/executions/lease.ts'
 import { type ExecutionRecord, readExecution } from '../../../packages/server/src/store/executions/read.ts'
@@ -21,8 +22,8 @@ export class Swept {
   readonly store: TestStore
   /** Monotonic time of the sweeper. It has watched for long. */
   now = 1_000_000
-  /** What passes for the sweeper while it asks for the time. */
-  slowness = 0
+  /** What a look at all that runs takes it. */
+  lookMs = 0
   readonly #sweeper: Sweeper
   readonly #everyMs: number
 
@@ -34,10 +35,11 @@ export class Swept {
       signals: { publish() {}, subscribe: () => () => {}, async start() {}, async stop() {} },
       logger: createLogger('silent'),
       ...times,
-      monotonic: () => {
-        this.now += this.slowness
+      monotonic: () => this.now,
+      looks: new PartOfTime(0.05, () => {
+        this.now += this.lookMs
         return this.now
-      },
+      }),
       end: async (held, said) =>
         (await store.completion.end({ ...held, actor: 'sweeper', from: 'NODE', said })) === 'ACCEPTED',
     })

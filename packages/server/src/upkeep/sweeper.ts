@@ -24,8 +24,10 @@ export interface SweeperOptions {
   logger: Logger
   everyMs: number
   lostMs: number
-  /** Monotonic milliseconds; for tests. */
+  /** Monotonic milliseconds, asked once a run; for tests. */
   monotonic?: () => number
+  /** For tests. */
+  looks?: PartOfTime
 }
 
 const batchSize = 1_000
@@ -45,7 +47,7 @@ export class Sweeper {
 
   constructor(options: SweeperOptions) {
     this.#options = options
-    this.#looks = new PartOfTime(share, options.monotonic)
+    this.#looks = options.looks ?? new PartOfTime(share)
   }
 
   /** `sparing`: looks at what runs only if looks have not taken their share of the time. */

@@ -108,6 +108,20 @@ describe('a heartbeat', () => {
     await succeed(other, theirs)
   })
 
+  it('may name very many, and others who come at the same time are answered too', async () => {
+    const [worker, other] = [await desk.register(), await desk.register()]
+    const [mine, theirs] = [await desk.held(worker), await desk.held(other)]
+    const unknown = Array.from({ length: 12_000 }, () => ({ executionId: newId(Date.now()), fence: 1 }))
+    const [many, few] = await Promise.all([
+      desk.report(worker, { held: [...unknown, mine] }),
+      desk.report(other, { held: [theirs] }),
+    ])
+    expect(many.lost).toEqual(unknown)
+    expect(few.lost).toEqual([])
+    await succeed(worker, mine)
+    await succeed(other, theirs)
+  })
+
   it('brings the cancellations though no signal did', async () => {
     const worker = await desk.register()
     const held = await desk.held(worker)

@@ -16,6 +16,8 @@ import { type HeldRow, type RunningRow, readHeld, readRunning } from '../store/w
 
 /** Nobody waits for the answer to a heartbeat, and many looked up together cost less. */
 const gatherMs = 25
+/** A worker may name a hundred thousand: the others wait a little for that, but no statement takes too long over it. */
+const idsPerCall = 5_000
 
 export interface HeldComparisonOptions {
   database: Database
@@ -90,7 +92,11 @@ export class HeldComparison {
   ): Promise<Map<string, RunningRow>[]> {
     await this.#options.see(heartbeats.map(({ workerId }) => workerId))
     const ids = heartbeats.flatMap(({ named }) => named.map(({ executionId }) => executionId))
-    const running = ids.length > 0 ? await readRunning(this.#options.database, ids) : new Map()
+    const running = new Map<string, RunningRow>()
+    for (let from = 0; from < ids.length; from += idsPerCall) {
+      const found = await readRunning(this.#options.database, ids.slice(from, from + idsPerCall))
+      for (const [executionId, row] of found) running.set(executionId, row)
+    }
     return heartbeats.map(() => running)
   }
 

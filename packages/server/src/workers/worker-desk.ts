@@ -31,7 +31,7 @@ import { HeldComparison } from './held-comparison.ts'
 import { type KnownWorker, KnownWorkers } from './known-workers.ts'
 import { Polls } from './polls.ts'
 
-/** How long progress, and workers that leave, are gathered before it is written. */
+/** How long progress is gathered before it is written, and workers that leave before they are removed. */
 const gatherMs = 25
 /** Of the time, so much goes into looks at what workers do not name; see the sweeper. */
 const share = 0.02

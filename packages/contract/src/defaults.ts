@@ -31,6 +31,8 @@ export const limits = Object.freeze({
   payloadBytes: 256 * 1024,
   resultBytes: 256 * 1024,
   progressBytes: 64 * 1024,
+  /** Of payload, result and progress. With what is around them they stay below 100, which other languages read as shipped. */
+  nesting: 96,
   errorBytes: 16 * 1024,
   labels: 16,
   nameLength: 200,

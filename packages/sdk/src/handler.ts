@@ -79,6 +79,15 @@ export async function validatePayload<Input>(
   return text
 }
 
+/** The same for many: without a schema, nothing is waited for. */
+export async function validatePayloads<Input>(
+  definition: HandlerDefinition<Input, unknown, unknown, unknown>,
+  values: readonly NoInfer<Input>[],
+): Promise<string[]> {
+  if (definition.payload === undefined) return values.map((value) => encodeJson(value, 'payload'))
+  return Promise.all(values.map((value) => validatePayload(definition, value)))
+}
+
 /** The issues of a schema in the words of our errors. */
 export function detailsOf(issues: readonly StandardSchemaV1.Issue[], root: string): ErrorDetail[] {
   return issues.map((issue) => {

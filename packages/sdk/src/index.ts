@@ -6,9 +6,15 @@ export type { EnqueueOptions, ScheduleOptions } from './client/submission.ts'
 export type { VerifyOptions, VerifyResult, VerifyVerdict } from './client/verify.ts'
 export { type Clock, systemClock } from './clock.ts'
 export { type AbortCode, AbortReason, Deferred, NeverAgain, RetryLater } from './errors.ts'
-export { defineHandler, type HandlerDefinition, type HandlerOptions, validatePayload } from './handler.ts'
+export {
+  defineHandler,
+  type HandlerDefinition,
+  type HandlerOptions,
+  validatePayload,
+  validatePayloads,
+} from './handler.ts'
 export { type NodeAnswer, type NodeOptions, type NodeRequest, Nodes } from './http/nodes.ts'
-export { encodeJson, encodeParsedJson, type JsonKind } from './json.ts'
+export { encodeJson, type JsonKind } from './json.ts'
 export type { Logger } from './logger.ts'
 export { checkName } from './names.ts'
 export {

@@ -1,7 +1,7 @@
 import { CarillonError, limits } from '@carillon/contract'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { encodeJson, encodeParsedJson } from './json.ts'
+import { encodeJson } from './json.ts'
 
 function refusal(value: unknown, kind: 'payload' | 'result' | 'progress' = 'payload'): CarillonError {
   try {
@@ -66,10 +66,19 @@ describe('encodeJson', () => {
     expect(refusal(value, 'progress').code).toBe('VALIDATION')
   })
 
-  test('refuses nesting that would exhaust the stack', () => {
-    let deep: unknown = 1
-    for (let depth = 0; depth < 200_000; depth++) deep = [deep]
-    expect(refusal(deep).message).toMatch(/nested too deeply|cannot be written/)
+  test('takes what is nested as deep as other languages read it, and no deeper', () => {
+    const nested = (depth: number, inner: unknown): unknown => (depth === 0 ? inner : [nested(depth - 1, inner)])
+    const full = '['.repeat(limits.nesting) + ']'.repeat(limits.nesting)
+    expect(encodeJson(JSON.parse(full), 'payload')).toBe(full)
+    expect(encodeJson(nested(limits.nesting, '[{"'), 'payload')).toContain('[{')
+    const written = { toJSON: () => JSON.parse(full) }
+    expect(encodeJson(written, 'payload')).toBe(full)
+    for (const value of [nested(limits.nesting + 1, 1), { written }, nested(5_000, new Date(0))]) {
+      expect(refusal(value).message).toMatch(`is nested more than ${limits.nesting} deep`)
+    }
+    let exhausting: unknown = 1
+    for (let depth = 0; depth < 200_000; depth++) exhausting = [exhausting]
+    expect(refusal(exhausting).message).toMatch('nested more than')
   })
 
   test('counts bytes, not characters, and says what to do', () => {
@@ -83,22 +92,38 @@ describe('encodeJson', () => {
   })
 })
 
-describe('encodeParsedJson', () => {
-  test('writes what JSON.parse made as encodeJson does', () => {
-    fc.assert(
-      fc.property(fc.json({ maxDepth: 5 }), (text) => {
-        const value = JSON.parse(text)
-        expect(encodeParsedJson(value, 'payload')).toBe(encodeJson(value, 'payload'))
-      }),
-    )
-  })
-
-  test('refuses what encodeJson refuses', () => {
-    const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)
-    const large = JSON.parse(JSON.stringify('x'.repeat(limits.payloadBytes)))
-    for (const value of [JSON.parse('{"a":[1e999]}'), deep, large]) {
-      const refused = refusal(value)
-      expect(() => encodeParsedJson(value, 'payload')).toThrow(refused.message)
+test('writes what JSON.stringify writes, and refuses what that would change without a word', () => {
+  class Money {
+    readonly cents: number
+    constructor(cents: number) {
+      this.cents = cents
     }
-  })
+    toJSON(): string {
+      return `${this.cents} c`
+    }
+  }
+  const leaf = fc.oneof(
+    fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<unknown>,
+    fc.constantFrom(undefined, new Date(5), new Money(3), Object.create({ inherited: () => 1 })),
+  )
+  const unfit = fc.constantFrom(Number.NaN, Number.POSITIVE_INFINITY, 1n, () => 1, Symbol('s'))
+  const tree = (leaves: fc.Arbitrary<unknown>) =>
+    fc.letrec((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 4 },
+        leaves,
+        fc.array(tie('value'), { minLength: 1, maxLength: 3 }),
+        fc.dictionary(fc.string(), tie('value'), { minKeys: 1, maxKeys: 3 }),
+      ),
+    })).value
+  fc.assert(
+    fc.property(tree(leaf), (value) => {
+      expect(encodeJson({ value }, 'payload')).toBe(JSON.stringify({ value }))
+    }),
+  )
+  fc.assert(
+    fc.property(tree(unfit), (value) => {
+      expect(refusal({ value }).code).toBe('PAYLOAD_INVALID')
+    }),
+  )
 })

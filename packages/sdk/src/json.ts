@@ -42,11 +42,14 @@ const kinds: Record<JsonKind, { invalid: ErrorCode; tooLarge: ErrorCode; maxByte
  */
 export function encodeJson(value: unknown, kind: JsonKind): string {
   let text: string | undefined
+  let plain = true
   try {
-    text = JSON.stringify(value, refuseNonJson)
+    plain = isPlain(value, 0)
+    text = JSON.stringify(value, plain ? undefined : refuseNonJson)
   } catch (thrown) {
     throw notJson(kind, locate(value), thrown)
   }
+  if (!plain && text !== undefined && !isPlain(JSON.parse(text), 0)) throw notJson(kind, tooDeep)
   if (text === undefined) {
     if (kind === 'payload') throw notJson(kind, { pointer: '', problem: 'is undefined; pass null instead' })
     text = 'null'
@@ -64,28 +67,29 @@ export function encodeJson(value: unknown, kind: JsonKind): string {
   return text
 }
 
-/** Longer ones may be nested too deeply for whoever reads them, which `encodeJson` finds. */
-const shortLength = 2_000
-
 /**
- * The same of what JSON.parse made, sooner if it is short: then nothing in it has to be refused but numbers too large to be any,
- * which would be written as null.
- * [m] A payload of three properties: 0.13 to 0.27 µs instead of 0.8 to 1.1.
+ * Whether JSON.stringify writes all of it, as it is, and not too deep. To look first is quicker than to be asked about each
+ * value: [m] four properties 0.21 µs in all instead of 0.87, 20 objects in a list 3.4 instead of 10.2.
  */
-export function encodeParsedJson(value: unknown, kind: JsonKind): string {
-  let text: string
-  try {
-    text = JSON.stringify(value)
-  } catch {
-    return encodeJson(value, kind)
+function isPlain(value: unknown, depth: number): boolean {
+  if (typeof value === 'string' || typeof value === 'boolean' || value === undefined || value === null) return true
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object' || depth >= limits.nesting || hasToJson(value)) return false
+  if (Array.isArray(value)) {
+    for (const item of value) if (!isPlain(item, depth + 1)) return false
+    return true
   }
-  return text.length > shortLength || text.includes('null') ? encodeJson(value, kind) : text
+  // Inherited ones too, which are not written: whoever has any is asked about each value.
+  for (const key in value) if (!isPlain((value as Record<string, unknown>)[key], depth + 1)) return false
+  return true
 }
 
 interface Misfit {
   pointer: string
   problem: string
 }
+
+const tooDeep: Misfit = { pointer: '', problem: `is nested more than ${limits.nesting} deep` }
 
 function notJson(kind: JsonKind, misfit: Misfit, cause?: unknown): CarillonError {
   const place = misfit.pointer === '' ? `The ${kind}` : `The ${kind} is not JSON: ${misfit.pointer}`
@@ -119,8 +123,8 @@ function locate(root: unknown): Misfit {
   const unknownPlace = { pointer: '', problem: 'cannot be written as JSON' }
   try {
     return search(root, [], new Set()) ?? unknownPlace
-  } catch (thrown) {
-    return thrown instanceof RangeError ? { pointer: '', problem: 'is nested too deeply' } : unknownPlace
+  } catch {
+    return unknownPlace
   }
 }
 
@@ -136,6 +140,7 @@ function search(value: unknown, path: string[], ancestors: Set<object>): Misfit 
   if (problem !== null) return { pointer: pointerTo(path), problem }
   if (typeof value !== 'object' || value === null) return null
   if (ancestors.has(value)) return { pointer: pointerTo(path), problem: 'refers back to itself' }
+  if (ancestors.size >= limits.nesting) return tooDeep
   ancestors.add(value)
   for (const key of Object.keys(value)) {
     path.push(key)

@@ -171,7 +171,9 @@ export const ReportAnswer = Type.Object(
     cancellations: Type.Array(Cancellation),
     lost: Type.Array(HeldExecution, { description: 'Not this worker’s any more: stop them.' }),
     tooLarge: Type.Optional(
-      Type.Array(HeldExecution, { description: 'Their progress has more than 64 KiB and was left out.' }),
+      Type.Array(HeldExecution, {
+        description: 'Their progress has more than 64 KiB, or is nested too deep, and was left out.',
+      }),
     ),
   },
   { ...closed, title: 'ReportAnswer' },

@@ -14,7 +14,7 @@ import {
   type Job,
 } from '@carillon/contract'
 import type { HandlerDefinition } from '../handler.ts'
-import { validatePayload } from '../handler.ts'
+import { validatePayload, validatePayloads } from '../handler.ts'
 import { type NodeOptions, Nodes } from '../http/nodes.ts'
 import { type EventsOptions, tellEvents } from './events.ts'
 import { ExecutionHandle } from './handle.ts'
@@ -105,7 +105,7 @@ export class Client {
     options: Omit<EnqueueOptions, 'dedupe'> = {},
   ): Promise<ExecutionHandle<Result, Execution>[]> {
     if (payloads.length === 0) return []
-    const texts = await Promise.all(payloads.map((payload) => validatePayload(definition, payload)))
+    const texts = await validatePayloads(definition, payloads)
     const jobs = texts.map((text) => jobInputOf(definition, JSON.parse(text), options))
     const { items } = await this.call('createJobs', { body: { jobs }, headers: newKey() })
     return items.map(({ jobId }) => this.handle<Result>(jobId!))

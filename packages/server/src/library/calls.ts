@@ -1,6 +1,6 @@
 /** What a program asks of an installation: work, schedules, and what became of them. The tenant's, unless it names another. */
 import { CarillonError, defaults, type ExecutionPolicy, type JobInput, type ScheduleInput } from '@carillon/contract'
-import { ExecutionHandle, encodeJson, type HandlerDefinition, validatePayload } from '@carillon/sdk'
+import { ExecutionHandle, encodeJson, type HandlerDefinition, validatePayload, validatePayloads } from '@carillon/sdk'
 import { cursorOf } from '../executions/cursor.ts'
 import { type ExecutionView, viewOf } from '../executions/view.ts'
 import { type JobView, jobViewOf, showJob } from '../jobs/view.ts'
@@ -66,7 +66,7 @@ export class CarillonCalls {
     options: Omit<EnqueueOptions, 'tx' | 'runAt' | 'delayMs' | 'dedupe'> = {},
   ): Promise<ExecutionHandle<Result, ExecutionView>[]> {
     const { tenant = this.#tenant, ...rest } = options
-    const texts = await Promise.all(payloads.map((payload) => validatePayload(definition, payload)))
+    const texts = await validatePayloads(definition, payloads)
     const ids = await this.engine.submissions.submitAll(targetOf(definition), tenant, texts, rest)
     return ids.map((executionId) => this.#handle(executionId, tenant))
   }

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { CarillonError, type ErrorDetail } from '@carillon/contract'
 import { api, type CompletionInput } from '@carillon/contract/api'
-import { encodeParsedJson, reportedError } from '@carillon/sdk'
+import { encodeJson, reportedError } from '@carillon/sdk'
 import type { Ending } from '../../../completion/decide.ts'
 import { ok, route } from '../../route.ts'
 import type { Services } from '../../services.ts'
@@ -54,7 +54,7 @@ function said(body: CompletionInput, lease: { executionId: string; fence: number
   const base = { ...lease, startedAt: null, finishedAt: clock.now() }
   if (outcome === 'SUCCEEDED') {
     refuse({ error, retryAfterMs, neverAgain }, 'FAILED')
-    return { ...base, outcome, result: result === undefined ? null : encodeParsedJson(result, 'result') }
+    return { ...base, outcome, result: result === undefined ? null : encodeJson(result, 'result') }
   }
   refuse({ result }, 'SUCCEEDED')
   const cause = error ?? { name: 'TargetFailed', message: 'the target reported a failure without saying why' }

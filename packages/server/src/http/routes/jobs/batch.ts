@@ -1,6 +1,6 @@
 import { CarillonError, type JobInput } from '@carillon/contract'
 import { api, JobInput as JobInputSchema } from '@carillon/contract/api'
-import { encodeParsedJson } from '@carillon/sdk'
+import { encodeJson } from '@carillon/sdk'
 import { breather } from '../../../lib/breather.ts'
 import { isoTime } from '../../../lib/iso-time.ts'
 import type { BatchItem, Wanted } from '../../../submissions/batch.ts'
@@ -51,7 +51,7 @@ function wantedOf(item: unknown, traceparent: string | undefined): Wanted {
     check(item)
     const { payload, ...input } = item as JobInput
     input.traceparent ??= traceparent
-    return { input, payload: payload === undefined ? null : encodeParsedJson(payload, 'payload') }
+    return { input, payload: payload === undefined ? null : encodeJson(payload, 'payload') }
   } catch (error) {
     if (!(error instanceof CarillonError)) throw error
     return { error }

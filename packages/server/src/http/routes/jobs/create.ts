@@ -1,5 +1,5 @@
 import { api } from '@carillon/contract/api'
-import { encodeParsedJson } from '@carillon/sdk'
+import { encodeJson } from '@carillon/sdk'
 import { jobJsonOf } from '../../../jobs/view.ts'
 import type { Created } from '../../../submissions/submissions.ts'
 import { answerOnce, rendering } from '../../idempotency.ts'
@@ -12,7 +12,7 @@ export const createJob = route(api.createJob, (request, { database, submissions 
   answerOnce(api.createJob, request, database, async (key) => {
     const { payload, ...rest } = request.body
     const input = { ...rest, traceparent: rest.traceparent ?? traceparentOf(request.headers) }
-    const text = payload === undefined ? null : encodeParsedJson(payload, 'payload')
+    const text = payload === undefined ? null : encodeJson(payload, 'payload')
     const { once, textOf } = rendering(key, textOfCreated)
     const made = await submissions.create(request.caller, input, text, once)
     return { status: made.what === 'CREATED' ? 201 : 200, text: textOf(made), headers: etagOf(made.job.version) }

@@ -1,6 +1,6 @@
 import { CarillonError } from '@carillon/contract'
 import { api } from '@carillon/contract/api'
-import { encodeParsedJson } from '@carillon/sdk'
+import { encodeJson } from '@carillon/sdk'
 import { versionOf } from '../../if-match.ts'
 import { route } from '../../route.ts'
 import { asItIsNow, changing } from './changed.ts'
@@ -14,7 +14,7 @@ export const replaceJob = route(api.replaceJob, async ({ params, headers, body, 
       hint: 'Leave it out',
     })
   }
-  const wish = { input, payload: payload === undefined ? null : encodeParsedJson(payload, 'payload') }
+  const wish = { input, payload: payload === undefined ? null : encodeJson(payload, 'payload') }
   const by = { actor: caller.actor, version: versionOf(headers) }
   const { job } = await changing(database, { tenant: caller.tenant, jobId: params.jobId }, () =>
     jobs.update(caller.tenant, params.jobId, () => wish, by),

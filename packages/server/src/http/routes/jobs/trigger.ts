@@ -1,6 +1,6 @@
 import { CarillonError } from '@carillon/contract'
 import { api } from '@carillon/contract/api'
-import { encodeParsedJson } from '@carillon/sdk'
+import { encodeJson } from '@carillon/sdk'
 import { jsonOf } from '../../../executions/view.ts'
 import { answerOnce, rendering } from '../../idempotency.ts'
 import { route } from '../../route.ts'
@@ -10,7 +10,7 @@ import { traceparentOf } from '../../traceparent.ts'
 export const triggerJob = route(api.triggerJob, (request, { database, jobs }) =>
   answerOnce(api.triggerJob, request, database, async (key) => {
     const { params, body, headers, caller } = request
-    const payload = body?.payload === undefined ? null : encodeParsedJson(body.payload, 'payload')
+    const payload = body?.payload === undefined ? null : encodeJson(body.payload, 'payload')
     const traceparent = body?.traceparent ?? traceparentOf(headers) ?? null
     const { once, textOf } = rendering(key, jsonOf)
     const asked = { payload, traceparent, actor: caller.actor, once }

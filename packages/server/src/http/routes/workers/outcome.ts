@@ -3,10 +3,17 @@
  * brought to the size and the characters that can be kept, just as the SDK does it in the worker.
  *
  * What must stay true: whatever a handler returned or threw, its outcome is taken and no other outcome of the same report
- * suffers. A result that is too large makes its execution FAILED for good; progress that is too large is left out.
+ * suffers. A result that cannot be kept makes its execution FAILED for good; progress that cannot is left out.
  */
-import { limits } from '@carillon/contract'
-import { type HeldExecution, LogLines, type ReportedError, type ReportedOutcome, reportedError } from '@carillon/sdk'
+import { CarillonError } from '@carillon/contract'
+import {
+  encodeJson,
+  type HeldExecution,
+  LogLines,
+  type ReportedError,
+  type ReportedOutcome,
+  reportedError,
+} from '@carillon/sdk'
 
 /** `OutcomeInput` of the contract, by its word. */
 export type OutcomeBody = HeldExecution & { startedAt?: number | null; finishedAt?: number; log?: string[] } & (
@@ -29,9 +36,9 @@ export function outcomeOf(said: OutcomeBody, now: number, tooLarge: HeldExecutio
   }
   switch (said.outcome) {
     case 'SUCCEEDED': {
-      const result = jsonText(said.result, limits.resultBytes)
-      if (typeof result !== 'object' || result === null) return { ...base, outcome: 'SUCCEEDED', result }
-      const error = { name: result.invalid ? 'RESULT_INVALID' : 'RESULT_TOO_LARGE', message: resultMessage(result) }
+      const result = jsonText(said.result, 'result')
+      if (!(result instanceof CarillonError)) return { ...base, outcome: 'SUCCEEDED', result }
+      const error = { name: result.code, message: result.message }
       return { ...base, outcome: 'FAILED', error, neverAgain: true }
     }
     case 'FAILED': {
@@ -57,37 +64,23 @@ export function outcomeOf(said: OutcomeBody, now: number, tooLarge: HeldExecutio
   }
 }
 
-/** Null: nothing new, or too large to be kept; then it is noted in `tooLarge`. */
+/** Null: nothing new, or nothing that can be kept; then it is noted in `tooLarge`. */
 export function progressText(said: HeldExecution & { progress?: unknown }, tooLarge: HeldExecution[]): string | null {
-  const text = jsonText(said.progress, limits.progressBytes)
-  if (typeof text !== 'object' || text === null) return text
+  const text = jsonText(said.progress, 'progress')
+  if (!(text instanceof CarillonError)) return text
   tooLarge.push({ executionId: said.executionId.toLowerCase(), fence: said.fence })
   return null
 }
 
-/** What cannot be kept: it has so many bytes, or is nested too deeply to be written. */
-interface Unfit {
-  bytes: number
-  invalid: boolean
-}
-
-function jsonText(value: unknown, maxBytes: number): string | null | Unfit {
+/** Or why it cannot be kept. */
+function jsonText(value: unknown, kind: 'result' | 'progress'): string | null | CarillonError {
   if (value === undefined || value === null) return null
-  let text: string
   try {
-    text = JSON.stringify(value)
-  } catch {
-    return { bytes: 0, invalid: true }
+    return encodeJson(value, kind)
+  } catch (error) {
+    if (error instanceof CarillonError) return error
+    throw error
   }
-  // A UTF-16 unit is at most three bytes of UTF-8: most texts need no counting.
-  const bytes = text.length * 3 > maxBytes ? Buffer.byteLength(text) : 0
-  return bytes > maxBytes ? { bytes, invalid: false } : text
-}
-
-function resultMessage({ bytes, invalid }: Unfit): string {
-  if (invalid) return 'The result is nested too deeply'
-  const hint = 'store the data elsewhere and return a reference to it'
-  return `The result has ${bytes} bytes as JSON, more than the ${limits.resultBytes} allowed (${hint})`
 }
 
 function bounded(log: string[]): string[] {

@@ -1,6 +1,10 @@
-/** Carillon as a peer among peers: over HTTP with auth on, through the SDK's client and worker as they are shipped. */
+/**
+ * Carillon as a peer among peers, as it is shipped. In bulk the program that has the jobs writes them to PostgreSQL itself, as
+ * the peers' programs do, and besides through a node. Single ones and all work go through a node: over HTTP with auth on.
+ */
 import { randomUUID } from 'node:crypto'
 import { createClient, createWorker, defineHandler, implementHandler } from '@carillon/sdk'
+import { type Carillon, createCarillon } from '@carillon/server'
 import type { Ground } from '../ground/ground.ts'
 import { handlerNames } from '../work.ts'
 import { jobsOf, type PeerJob, type PeerPayload } from './peer.ts'
@@ -8,6 +12,8 @@ import { settleDatabase } from './postgres-store.ts'
 import { inBatches, type Place, type Store, type Wiring } from './wiring.ts'
 
 interface Settings {
+  databaseUrl: string
+  tenants: string[]
   urls: string[]
   tokens: string[]
   workerToken: string
@@ -20,18 +26,31 @@ const inFlight = 4
 
 export const wiring: Wiring = {
   async submitter(place) {
-    const { urls, tokens } = settingsOf(place)
+    const { databaseUrl, tenants, urls, tokens } = settingsOf(place)
+    // When it is asked for: who submits over HTTP has none beside it.
+    let library: Promise<Carillon> | undefined
+    const definitions = handlerNames.map((name) => defineHandler<PeerPayload>({ name }))
     let next = 0
-    // A request is of one tenant; the tenants take turns.
+    // A batch, and a request, is of one tenant; the tenants take turns.
     const client = createClient({ urls, token: () => tokens[next++ % tokens.length]! })
     const key = () => ({ 'idempotency-key': randomUUID() })
     return {
       bulk: (first, count) =>
+        inBatches({ first, count, size, inFlight }, async (from, many) => {
+          library ??= openLibrary(databaseUrl)
+          const tenant = tenants[next++ % tenants.length]!
+          const payloads = jobsOf(from, many).map(({ payload }) => payload)
+          return (await library).enqueueMany(definitions[next % definitions.length]!, payloads, { tenant })
+        }),
+      bulkOverHttp: (first, count) =>
         inBatches({ first, count, size, inFlight }, (from, many) =>
           client.call('createJobs', { body: { jobs: jobsOf(from, many).map(inputOf) }, headers: key() }),
         ),
       one: async (job) => void (await client.call('createJob', { body: inputOf(job), headers: key() })),
-      close: () => client.close(),
+      close: async () => {
+        await client.close()
+        await (await library)?.stop()
+      },
     }
   },
 
@@ -52,13 +71,22 @@ export const wiring: Wiring = {
   },
 }
 
+async function openLibrary(databaseUrl: string): Promise<Carillon> {
+  const carillon = await createCarillon({ databaseUrl })
+  await carillon.start()
+  return carillon
+}
+
 /** With its history laid. */
 export async function openStore(ground: Ground, { concurrency }: { concurrency: number }): Promise<Store> {
   const installation = await ground.installation()
-  const { urls, tokens, workerToken } = installation
+  const { databaseUrl, tenants, urls, tokens, workerToken } = installation
   const since = await installation.now()
   return {
-    place: { url: urls[0]!, settings: { urls, tokens, workerToken, concurrency } satisfies Settings },
+    place: {
+      url: urls[0]!,
+      settings: { databaseUrl, tenants, urls, tokens, workerToken, concurrency } satisfies Settings,
+    },
     pending: async () => {
       const { ready, running } = await installation.unfinished()
       return ready + running

@@ -21,8 +21,8 @@ export class Submitter {
   }
 
   /** Milliseconds until the last acknowledgement. */
-  async bulk(first: number, count: number): Promise<number> {
-    const word = await this.#ask({ bulk: { first, count } })
+  async bulk(first: number, count: number, { overHttp = false } = {}): Promise<number> {
+    const word = await this.#ask({ bulk: { first, count, overHttp } })
     return (word as { ms: number }).ms
   }
 

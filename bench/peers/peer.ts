@@ -27,7 +27,7 @@ export interface Stretch extends Used {
 export interface Peer extends AsyncDisposable {
   readonly name: PeerName
   /** Submits `warmUp` jobs, then `count` as fast as it can, which are measured. All wait for `drain`. */
-  submitBulk(count: number, warmUp: number): Promise<Stretch>
+  submitBulk(count: number, warmUp: number, way?: { overHttp?: boolean }): Promise<Stretch>
   /** Has two worker processes run what waits. Measured is what comes after the first `warmUp`. */
   drain(count: number, warmUp: number): Promise<Stretch>
   /** Milliseconds from before the submission of a job to the start of its handler: one job at a time, nothing else to do. */

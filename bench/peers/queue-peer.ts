@@ -25,12 +25,12 @@ export class QueuePeer implements Peer {
     this.#store = store
   }
 
-  async submitBulk(count: number, warmUp: number): Promise<Stretch> {
+  async submitBulk(count: number, warmUp: number, way: { overHttp?: boolean } = {}): Promise<Stretch> {
     await using submitter = await Submitter.open(this.#ground, this.#process)
-    await submitter.bulk(this.#take(warmUp), warmUp)
+    await submitter.bulk(this.#take(warmUp), warmUp, way)
     const first = this.#take(count)
     const before = await this.#cpu()
-    const ms = await submitter.bulk(first, count)
+    const ms = await submitter.bulk(first, count, way)
     const stretch = { count, seconds: ms / 1_000, ...(await this.#cpuSince(before)) }
     const pending = await this.#store.pending()
     if (pending !== count + warmUp) {

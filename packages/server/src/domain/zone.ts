@@ -1,10 +1,11 @@
 /**
  * A time zone as stretches of constant offset. An instant belongs to exactly one segment; within it the wall clock is
- * `instant + offset`. The tz database is asked (native Temporal) only when an instant lies outside the segments that
+ * `instant + offset`. The tz database is asked (Temporal) only when an instant lies outside the segments that
  * are remembered, so a typical step of a schedule costs no Temporal call at all.
  * [m] finding a segment anew: 9 µs; one that is remembered: 0.01 µs.
  */
 import { CarillonError } from '@carillon/contract'
+import './temporal.ts'
 import { nearZones } from './zone-names.ts'
 
 export interface Segment {

@@ -1,7 +1,6 @@
 /** What a schedule is going to do, as people read it: each time on the clock of its zone, and what the clock does there. */
 import { type ScheduleBounds, type ScheduleSpec, upcoming } from './schedule.ts'
 import { compileScheduleCached } from './schedule-cache.ts'
-import './temporal.ts'
 import { type Zone, zoneNamed } from './zone.ts'
 
 /**

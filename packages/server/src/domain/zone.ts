@@ -5,7 +5,6 @@
  * [m] finding a segment anew: 9 µs; one that is remembered: 0.01 µs.
  */
 import { CarillonError } from '@carillon/contract'
-import './temporal.ts'
 import { nearZones } from './zone-names.ts'
 
 export interface Segment {

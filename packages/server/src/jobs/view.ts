@@ -10,7 +10,6 @@ import type {
   RetryPolicy,
 } from '@carillon/contract'
 import type { ExecutionState } from '../domain/execution-state.ts'
-import '../domain/temporal.ts'
 import { isoTime } from '../lib/iso-time.ts'
 import type { Database } from '../store/database.ts'
 import { type LatestExecution, readLatest } from '../store/jobs/latest.ts'

@@ -1,6 +1,5 @@
 /** Instants and durations as a test writes them, and the clock that it sets. */
 import { CarillonError } from '@carillon/contract'
-import '../domain/temporal.ts'
 import { OffsetClock } from '../lib/clock.ts'
 import { endOfTime } from './databases.ts'
 

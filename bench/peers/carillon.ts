@@ -21,8 +21,8 @@ interface Settings {
   concurrency: number
 }
 
-const size = 1_000
-const inFlight = 4
+const calls = { size: 5_000, inFlight: 2 }
+const requests = { size: 1_000, inFlight: 4 }
 
 export const wiring: Wiring = {
   async submitter(place) {
@@ -36,14 +36,14 @@ export const wiring: Wiring = {
     const key = () => ({ 'idempotency-key': randomUUID() })
     return {
       bulk: (first, count) =>
-        inBatches({ first, count, size, inFlight }, async (from, many) => {
+        inBatches({ first, count, ...calls }, async (from, many) => {
           library ??= openLibrary(databaseUrl)
           const tenant = tenants[next++ % tenants.length]!
           const payloads = jobsOf(from, many).map(({ payload }) => payload)
           return (await library).enqueueMany(definitions[next % definitions.length]!, payloads, { tenant })
         }),
       bulkOverHttp: (first, count) =>
-        inBatches({ first, count, size, inFlight }, (from, many) =>
+        inBatches({ first, count, ...requests }, (from, many) =>
           client.call('createJobs', { body: { jobs: jobsOf(from, many).map(inputOf) }, headers: key() }),
         ),
       one: async (job) => void (await client.call('createJob', { body: inputOf(job), headers: key() })),

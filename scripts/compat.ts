@@ -41,8 +41,11 @@ try {
     cpSync(join(import.meta.dirname, 'compat-worker.mjs'), join(project, 'worker.mjs'))
 
   const node = await serve({ dataDir: join(folder, 'data'), port: 0, logLevel: 'error' })
-  for (const version of sdkVersions) await runWorker(version, worker, node.url)
-  await node.stop()
+  try {
+    for (const version of sdkVersions) await runWorker(version, worker, node.url)
+  } finally {
+    await node.stop()
+  }
   for (const version of serverVersions) {
     plan(version, whole)
     await serveAndWork(version, whole)
@@ -75,10 +78,10 @@ async function runWorker(version: string, project: string, url: string): Promise
 /** The same instants, and the same words about them, as from the sources here. */
 function plan(version: string, project: string): void {
   const here = join(root, 'packages/cli/src/main.ts')
+  const program = programOf(version)
   for (const schedule of schedules) {
-    const next = (program: string, main: string) =>
-      JSON.parse(run(program, [main, '--json', 'next', ...schedule], project))
-    deepEqual(next(programOf(version), 'node_modules/.bin/carillon'), next(process.execPath, here))
+    const next = (by: string, main: string) => JSON.parse(run(by, [main, '--json', 'next', ...schedule], project))
+    deepEqual(next(program, 'node_modules/.bin/carillon'), next(process.execPath, here))
   }
   console.log(`Node ${version}: ${schedules.length} schedules as on Node ${process.versions.node}`)
 }

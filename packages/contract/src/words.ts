@@ -6,6 +6,17 @@ export type Priority = (typeof priorities)[number]
 export const jobTypes = ['ONE_SHOT', 'DELAYED', 'CRON', 'INTERVAL'] as const
 export type JobType = (typeof jobTypes)[number]
 
+/** What says when a job of the type fires. A ONE_SHOT without it runs now. */
+export const timeFields = { ONE_SHOT: 'runAt', DELAYED: 'delayMs', CRON: 'schedule', INTERVAL: 'interval' } as const
+
+/** Fields that belong to one type only. */
+export const fieldsOfType: Readonly<Record<JobType, readonly string[]>> = {
+  ONE_SHOT: ['runAt'],
+  DELAYED: ['delayMs'],
+  CRON: ['schedule'],
+  INTERVAL: ['interval', 'anchor'],
+}
+
 export const jobStates = ['ACTIVE', 'PAUSED', 'COMPLETED', 'DELETED'] as const
 export type JobState = (typeof jobStates)[number]
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { Event, EventReset } from '../schemas/event.ts'
-import { closed, Uuid, Word } from '../schemas/scalars.ts'
+import { closed, Described, Uuid, Word } from '../schemas/scalars.ts'
 import { eventFilters } from '../words.ts'
 import { operation } from './operation.ts'
 
@@ -25,9 +25,13 @@ export const eventOperations = {
             examples: [['execution.dead', 'job.*']],
           }),
         ),
-        jobId: Type.Optional(Uuid),
+        jobId: Type.Optional(Described(Uuid, 'Only about this job and its executions.')),
         waitSec: Type.Optional(
-          Type.Number({ minimum: 0, maximum: 3_600, description: 'End the stream after so long. Without: never.' }),
+          Type.Number({
+            minimum: 0,
+            maximum: 3_600,
+            description: 'End the stream after this many seconds. Left out: never.',
+          }),
         ),
       },
       closed,

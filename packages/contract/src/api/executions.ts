@@ -4,6 +4,7 @@ import { BulkInput, DryRun, Operation } from '../schemas/operation.ts'
 import { closed, Uuid, Word } from '../schemas/scalars.ts'
 import { CompletionInput } from '../schemas/worker.ts'
 import { idempotencyHeaders } from './jobs.ts'
+import { ofExecution, ofOperation } from './links.ts'
 import { operation } from './operation.ts'
 import { labelFilter, Page, pageFields } from './pages.ts'
 
@@ -13,7 +14,7 @@ const filterQuery = { ...pageFields, ...executionFilterFields, label: labelFilte
 const { state: _, ...deadLetterQuery } = filterQuery
 const bulkAnswers = {
   200: { description: 'With `dryRun`', schema: DryRun },
-  202: { description: 'Under way', schema: Operation },
+  202: { description: 'Under way', schema: Operation, links: ofOperation },
 }
 
 export const executionOperations = {
@@ -46,13 +47,13 @@ export const executionOperations = {
           Type.Number({
             minimum: 0,
             maximum: 60,
-            description: 'Wait so long for its end; then it is shown as it stands.',
+            description: 'Wait up to this many seconds for its end; then it is shown as it stands.',
           }),
         ),
       },
       closed,
     ),
-    answers: { 200: { description: 'The execution', schema: Execution } },
+    answers: { 200: { description: 'The execution', schema: Execution, links: ofExecution } },
     errors: ['EXECUTION_NOT_FOUND', 'EXECUTION_TO_COME'],
   }),
   cancelExecution: operation({
@@ -73,9 +74,10 @@ export const executionOperations = {
             outcome: Type.Unsafe<'CANCELLED' | 'CANCELLING' | 'ENDED'>({
               type: 'string',
               enum: ['CANCELLED', 'CANCELLING', 'ENDED'],
+              description: 'CANCELLING: it runs and was told to stop. ENDED: it had ended before.',
             }),
           },
-          { ...closed, title: 'CancelAnswer' },
+          { ...closed, title: 'CancelAnswer', description: 'What became of the execution.' },
         ),
       },
     },
@@ -88,7 +90,7 @@ export const executionOperations = {
     scope: 'jobs:write',
     summary: 'Bring a dead or cancelled execution back, with all its attempts',
     params: executionParams,
-    answers: { 200: { description: 'As it is now', schema: Execution } },
+    answers: { 200: { description: 'As it is now', schema: Execution, links: ofExecution } },
     errors: ['EXECUTION_NOT_FOUND', 'STATE_CONFLICT', 'OCCURRENCE_TOO_OLD', 'OVERLAP_FORBIDDEN'],
   }),
   completeExecution: operation({
@@ -103,15 +105,17 @@ export const executionOperations = {
       'the retry policy. Repeated, it gets the same answer.',
     params: executionParams,
     headers: Type.Object({
-      'carillon-token': Type.Optional(Type.String({ maxLength: 500 })),
+      'carillon-token': Type.Optional(
+        Type.String({ maxLength: 500, description: 'The token that came with the request to the target.' }),
+      ),
     }),
     body: CompletionInput,
     answers: {
       200: {
         description: 'Taken over',
         schema: Type.Object(
-          { executionId: Uuid, verdict: Word(['ACCEPTED']) },
-          { ...closed, title: 'CompletionAnswer' },
+          { executionId: Uuid, verdict: Word(['ACCEPTED'], { description: 'It counts.' }) },
+          { ...closed, title: 'CompletionAnswer', description: 'The outcome was taken over.' },
         ),
       },
     },

@@ -1,14 +1,17 @@
 import { Type } from 'typebox'
 import { Execution, executionFilterFields } from '../schemas/execution.ts'
-import { Job, JobInput, JobPatch } from '../schemas/job.ts'
+import { Fires, howMany, PreviewInput } from '../schemas/fires.ts'
+import { BatchJobInput, Job, JobPatch, JobReplacement, NewJobInput } from '../schemas/job.ts'
 import { BackfillInput, DryRun, Operation } from '../schemas/operation.ts'
-import { closed, Instant, Json, Name, Nullable, Traceparent, Uuid, Word } from '../schemas/scalars.ts'
+import { Problem } from '../schemas/problem.ts'
+import { closed, Described, Instant, Json, Name, Nullable, Traceparent, Uuid, Word } from '../schemas/scalars.ts'
 import { dedupeVerdicts, jobStates, jobTypes } from '../words.ts'
+import { ofExecution, ofJob, ofOperation } from './links.ts'
 import { operation } from './operation.ts'
 import { labelFilter, Page, pageFields } from './pages.ts'
 
 const tag = 'Jobs'
-const jobParams = Type.Object({ jobId: Uuid }, closed)
+const jobParams = Type.Object({ jobId: Described(Uuid, 'The id of the job.') }, closed)
 
 /** What can be wrong with a definition. */
 const ofDefinitions = [
@@ -53,20 +56,31 @@ export const CreatedJob = Type.Object(
   {
     ...Job.properties,
     dedupe: Type.Optional(
-      Type.Object({ verdict: Word(dedupeVerdicts), executionId: Uuid }, { ...closed, title: 'DedupeAnswer' }),
+      Type.Object(
+        {
+          verdict: Word(dedupeVerdicts, { description: 'KEPT: the one that was there stands. Else: this one.' }),
+          executionId: Described(Uuid, 'The execution that stands.'),
+        },
+        { ...closed, title: 'DedupeAnswer', description: 'What became of a submission with a dedupe key.' },
+      ),
     ),
   },
-  { ...closed, title: 'CreatedJob' },
+  { ...closed, title: 'CreatedJob', description: 'The job as it was created or found.' },
 )
 
 const BatchItem = Type.Object(
   {
-    jobId: Type.Optional(Uuid),
-    state: Type.Optional(Word(jobStates)),
-    nextFireAt: Type.Optional(Nullable(Instant)),
-    error: Type.Optional(Json),
+    jobId: Type.Optional(Described(Uuid, 'The id of the job or submission.')),
+    state: Type.Optional(Word(jobStates, { description: 'The state of the job.' })),
+    nextFireAt: Type.Optional(Nullable(Described(Instant, 'When it is due; null if it is due now.'))),
+    error: Type.Optional(Described(Problem, 'Why it was not created.')),
   },
   { ...closed, title: 'BatchItem', description: 'Either what was created or, with `partial`, its problem document.' },
+)
+
+const BatchAnswer = Type.Object(
+  { items: Type.Array(BatchItem, { description: 'In the order of the request.' }) },
+  { ...closed, title: 'BatchAnswer', description: 'What became of each.' },
 )
 
 export const jobOperations = {
@@ -82,10 +96,10 @@ export const jobOperations = {
       '`dedupe` the answer names the execution that stands: NEW, REPLACED and DEBOUNCED are this one (201), KEPT is the one ' +
       'that was there (200).',
     headers: submissionHeaders,
-    body: JobInput,
+    body: NewJobInput,
     answers: {
-      201: { description: 'Created', schema: CreatedJob },
-      200: { description: 'It was there already', schema: CreatedJob },
+      201: { description: 'Created', schema: CreatedJob, links: ofJob },
+      200: { description: 'It was there already', schema: CreatedJob, links: ofJob },
     },
     errors: [...ofDefinitions, 'IDEMPOTENCY_KEY_REUSED', 'STATE_CONFLICT'],
   }),
@@ -103,10 +117,19 @@ export const jobOperations = {
     headers: submissionHeaders,
     body: Type.Object(
       {
-        jobs: Type.Array(JobInput, { minItems: 1, maxItems: 10_000 }),
-        partial: Type.Optional(Type.Boolean({ default: false })),
+        jobs: Type.Array(BatchJobInput, {
+          minItems: 1,
+          maxItems: 10_000,
+          description: 'What to create, in the order of the answer.',
+        }),
+        partial: Type.Optional(
+          Type.Boolean({
+            default: false,
+            description: 'True: create what is right and answer the rest with its problem.',
+          }),
+        ),
       },
-      { ...closed, title: 'BatchInput' },
+      { ...closed, title: 'BatchInput', description: 'Jobs and submissions, created in one transaction.' },
     ),
     roughBody: Type.Object(
       {
@@ -118,11 +141,11 @@ export const jobOperations = {
     answers: {
       201: {
         description: 'Created',
-        schema: Type.Object({ items: Type.Array(BatchItem) }, { ...closed, title: 'BatchAnswer' }),
+        schema: BatchAnswer,
       },
       200: {
         description: 'The same request was answered before',
-        schema: Type.Object({ items: Type.Array(BatchItem) }, closed),
+        schema: BatchAnswer,
       },
     },
     errors: [...ofDefinitions, 'IDEMPOTENCY_KEY_REUSED', 'STATE_CONFLICT'],
@@ -137,16 +160,16 @@ export const jobOperations = {
     query: Type.Object(
       {
         ...pageFields,
-        state: Type.Optional(Word(jobStates)),
-        type: Type.Optional(Word(jobTypes)),
-        key: Type.Optional(Name),
-        name: Type.Optional(Name),
-        handler: Type.Optional(Name),
-        pool: Type.Optional(Name),
-        managedBy: Type.Optional(Name),
+        state: Type.Optional(Word(jobStates, { description: 'Only in this state.' })),
+        type: Type.Optional(Word(jobTypes, { description: 'Only of this type.' })),
+        key: Type.Optional(Described(Name, 'Only with this key.')),
+        name: Type.Optional(Described(Name, 'Only with this name.')),
+        handler: Type.Optional(Described(Name, 'Only of this handler.')),
+        pool: Type.Optional(Described(Name, 'Only of this pool.')),
+        managedBy: Type.Optional(Described(Name, 'Only owned by this tool or file.')),
         label: labelFilter,
-        from: Type.Optional(Instant),
-        to: Type.Optional(Instant),
+        from: Type.Optional(Described(Instant, 'Only with a `nextFireAt` at or after this.')),
+        to: Type.Optional(Described(Instant, 'Only with a `nextFireAt` before this.')),
       },
       { ...closed, description: '`from` and `to` are about `nextFireAt`; `to` is exclusive.' },
     ),
@@ -164,8 +187,11 @@ export const jobOperations = {
       200: {
         description: 'The job; its version is the ETag',
         schema: Type.Object(
-          { ...Job.properties, executions: Type.Array(Execution) },
-          { ...closed, title: 'JobWithExecutions' },
+          {
+            ...Job.properties,
+            executions: Type.Array(Execution, { description: 'The latest ten, newest first.' }),
+          },
+          { ...closed, title: 'JobWithExecutions', description: 'A job and its latest executions.' },
         ),
       },
     },
@@ -179,8 +205,8 @@ export const jobOperations = {
     summary: 'Replace the definition of a job',
     params: jobParams,
     headers: ifMatchHeaders,
-    body: JobInput,
-    answers: { 200: { description: 'As it is now', schema: Job } },
+    body: JobReplacement,
+    answers: { 200: { description: 'As it is now', schema: Job, links: ofJob } },
     errors: ['JOB_NOT_FOUND', 'VERSION_MISMATCH', ...ofDefinitions, 'STATE_CONFLICT'],
   }),
   patchJob: operation({
@@ -194,7 +220,7 @@ export const jobOperations = {
     headers: ifMatchHeaders,
     body: JobPatch,
     bodyTypes: ['application/merge-patch+json'],
-    answers: { 200: { description: 'As it is now', schema: Job } },
+    answers: { 200: { description: 'As it is now', schema: Job, links: ofJob } },
     errors: ['JOB_NOT_FOUND', 'VERSION_MISMATCH', ...ofDefinitions, 'STATE_CONFLICT'],
   }),
   deleteJob: operation({
@@ -206,7 +232,14 @@ export const jobOperations = {
     description: 'It fires no more; what is PENDING of it is cancelled, what is RUNNING only if asked for.',
     params: jobParams,
     headers: ifMatchHeaders,
-    query: Type.Object({ cancelRunning: Type.Optional(Type.Boolean({ default: false })) }, closed),
+    query: Type.Object(
+      {
+        cancelRunning: Type.Optional(
+          Type.Boolean({ default: false, description: 'True: also cancel what is RUNNING.' }),
+        ),
+      },
+      closed,
+    ),
     answers: { 204: { description: 'Gone' } },
     errors: ['JOB_NOT_FOUND', 'VERSION_MISMATCH', 'STATE_CONFLICT'],
   }),
@@ -219,7 +252,7 @@ export const jobOperations = {
     description: 'Occurrences that pass meanwhile are recorded as SKIPPED (PAUSED). The version stays.',
     params: jobParams,
     headers: ifMatchHeaders,
-    answers: { 200: { description: 'As it is now', schema: Job } },
+    answers: { 200: { description: 'As it is now', schema: Job, links: ofJob } },
     errors: ['JOB_NOT_FOUND', 'VERSION_MISMATCH', 'STATE_CONFLICT'],
   }),
   resumeJob: operation({
@@ -230,7 +263,7 @@ export const jobOperations = {
     summary: 'Resume a job',
     params: jobParams,
     headers: ifMatchHeaders,
-    answers: { 200: { description: 'As it is now', schema: Job } },
+    answers: { 200: { description: 'As it is now', schema: Job, links: ofJob } },
     errors: ['JOB_NOT_FOUND', 'VERSION_MISMATCH', 'STATE_CONFLICT'],
   }),
   triggerJob: operation({
@@ -245,13 +278,16 @@ export const jobOperations = {
     headers: submissionHeaders,
     body: Type.Optional(
       Type.Object(
-        { payload: Type.Optional(Json), traceparent: Type.Optional(Traceparent) },
-        { ...closed, title: 'TriggerInput', description: 'A `payload` here replaces the job’s, for this run.' },
+        {
+          payload: Type.Optional(Described(Json, 'Replaces the payload of the job, for this run.')),
+          traceparent: Type.Optional(Traceparent),
+        },
+        { ...closed, title: 'TriggerInput', description: 'What is different in this run.' },
       ),
     ),
     answers: {
-      201: { description: 'Its execution', schema: Execution },
-      200: { description: 'The same request was answered before', schema: Execution },
+      201: { description: 'Its execution', schema: Execution, links: ofExecution },
+      200: { description: 'The same request was answered before', schema: Execution, links: ofExecution },
     },
     errors: ['JOB_NOT_FOUND', 'OVERLAP_FORBIDDEN', 'PAYLOAD_TOO_LARGE', 'IDEMPOTENCY_KEY_REUSED', 'STATE_CONFLICT'],
   }),
@@ -268,7 +304,7 @@ export const jobOperations = {
     body: BackfillInput,
     answers: {
       200: { description: 'With `dryRun`', schema: DryRun },
-      202: { description: 'Under way', schema: Operation },
+      202: { description: 'Under way', schema: Operation, links: ofOperation },
     },
     errors: ['JOB_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', 'STATE_CONFLICT', 'OCCURRENCE_TOO_OLD'],
   }),
@@ -301,8 +337,8 @@ export const jobOperations = {
     scope: 'jobs:read',
     summary: 'The next times a job fires',
     params: jobParams,
-    query: Type.Object({ count: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, default: 10 })) }, closed),
-    answers: { 200: { description: 'The times', schema: fires() } },
+    query: Type.Object({ count: howMany }, closed),
+    answers: { 200: { description: 'The times', schema: Fires } },
     errors: ['JOB_NOT_FOUND'],
   }),
   previewSchedule: operation({
@@ -311,48 +347,8 @@ export const jobOperations = {
     tag,
     scope: 'jobs:read',
     summary: 'The times a schedule would fire',
-    body: Type.Object(
-      {
-        type: Word(['CRON', 'INTERVAL']),
-        schedule: JobInput.properties.schedule,
-        interval: JobInput.properties.interval,
-        anchor: JobInput.properties.anchor,
-        timezone: JobInput.properties.timezone,
-        dst: JobInput.properties.dst,
-        startAt: JobInput.properties.startAt,
-        endAt: JobInput.properties.endAt,
-        after: Type.Optional(Instant),
-        count: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, default: 10 })),
-      },
-      { ...closed, title: 'PreviewInput' },
-    ),
-    answers: { 200: { description: 'The times', schema: fires() } },
+    body: PreviewInput,
+    answers: { 200: { description: 'The times', schema: Fires } },
     errors: ['SCHEDULE_INVALID', 'SCHEDULE_NEVER_FIRES', 'TIMEZONE_UNKNOWN', 'TIME_OUT_OF_RANGE'],
   }),
-}
-
-function fires() {
-  return Type.Object(
-    {
-      timezone: Type.String(),
-      fires: Type.Array(
-        Type.Object(
-          {
-            scheduledFor: Instant,
-            dueAt: Instant,
-            local: Type.String({ description: 'With the offset of that day.' }),
-            dst: Nullable(
-              Word(['SHIFTED', 'FIRST', 'SECOND'], {
-                description:
-                  'SHIFTED: its wall-clock time does not exist that day, and it was moved. FIRST, SECOND: its wall-clock ' +
-                  'time exists twice that day.',
-              }),
-            ),
-          },
-          closed,
-        ),
-      ),
-    },
-    { ...closed, title: 'Fires' },
-  )
 }

@@ -88,9 +88,10 @@ function errorsByStatus(declared: ApiOperation): [string, ErrorCode[]][] {
 }
 
 function response(answer: Answer, components: Components): object {
-  const { description, schema, mediaType = 'application/json' } = answer
+  const { description, schema, mediaType = 'application/json', links } = answer
   if (!schema && !answer.mediaType) return { description }
-  return { description, content: { [mediaType]: { schema: schema ? components.refer(schema) : { type: 'string' } } } }
+  const content = { [mediaType]: { schema: schema ? components.refer(schema) : { type: 'string' } } }
+  return { description, content, ...(links && { links }) }
 }
 
 function parametersOf(
@@ -103,12 +104,10 @@ function parametersOf(
     properties: Record<string, TSchema>
     required?: string[]
   }
-  return Object.entries(properties).map(([name, schema]) => ({
-    name,
-    in: where,
-    required: where === 'path' || required.includes(name),
-    schema: components.refer(schema),
-  }))
+  return Object.entries(properties).map(([name, schema]) => {
+    const { description, ...rest } = components.refer(schema) as { description?: string }
+    return { name, in: where, description, required: where === 'path' || required.includes(name), schema: rest }
+  })
 }
 
 class Components {
@@ -119,6 +118,9 @@ class Components {
     if (Array.isArray(schema)) return schema.map((entry) => this.refer(entry))
     if (typeof schema !== 'object' || schema === null) return schema
     const plain = { ...schema } as Record<string, unknown>
+    if (plain['~shown'] !== undefined) return this.refer(plain['~shown'])
+    // Described for one place: a reference, with what it means there.
+    if (plain['~of'] !== undefined) return { ...(this.refer(plain['~of']) as object), description: plain.description }
     const title = plain.title
     if (typeof title !== 'string') return this.#inside(plain)
     if (!(title in this.schemas)) {
@@ -129,6 +131,21 @@ class Components {
   }
 
   #inside(schema: Record<string, unknown>): Record<string, unknown> {
+    const inner = this.#entries(schema)
+    const { discriminator, oneOf } = inner as { discriminator?: object; oneOf?: { $ref: string }[] }
+    return discriminator && oneOf
+      ? { ...inner, discriminator: { ...discriminator, mapping: this.#mapping(schema, oneOf) } }
+      : inner
+  }
+
+  /** From each word to the schema it stands for; the validator works it out for itself, and refuses to be told. */
+  #mapping(schema: Record<string, unknown>, choices: { $ref: string }[]): Record<string, string> {
+    const { propertyName } = schema.discriminator as { propertyName: string }
+    const declared = schema.oneOf as { properties: Record<string, { const: string }> }[]
+    return Object.fromEntries(choices.map(({ $ref }, i) => [declared[i]!.properties[propertyName]!.const, $ref]))
+  }
+
+  #entries(schema: Record<string, unknown>): Record<string, unknown> {
     return Object.fromEntries(
       Object.entries(schema)
         .filter(([key]) => !key.startsWith('~'))

@@ -6,12 +6,15 @@
 import type { Static, TObject, TSchema } from 'typebox'
 import type { ErrorCode } from '../errors.ts'
 import type { Scope } from '../words.ts'
+import type { Links } from './links.ts'
 
 export interface Answer {
   description: string
   schema?: TSchema
   /** application/json unless given. */
   mediaType?: string
+  /** Operations that go on from it. */
+  links?: Links
 }
 
 export interface ApiOperation {

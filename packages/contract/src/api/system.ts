@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
 import { Operation } from '../schemas/operation.ts'
-import { closed, Instant, Json, Name, Nullable, Uuid } from '../schemas/scalars.ts'
+import { closed, Described, Instant, Json, Name, Nullable, Text, Uuid } from '../schemas/scalars.ts'
 import { Verification } from '../schemas/verification.ts'
+import { ofOperation } from './links.ts'
 import { operation } from './operation.ts'
 import { Page, pageFields } from './pages.ts'
 
@@ -9,20 +10,23 @@ const tag = 'Installation'
 
 const AuditEntry = Type.Object(
   {
-    auditId: Type.Integer(),
-    at: Instant,
-    tenant: Nullable(Type.String()),
-    actor: Type.String(),
-    action: Type.String(),
-    subject: Nullable(Type.String()),
-    detail: Json,
+    auditId: Type.Integer({ description: 'Grows; the order of the record.' }),
+    at: Described(Instant, 'When.'),
+    tenant: Nullable(Text('The tenant it is about; null: the installation.')),
+    actor: Text('The caller, node or worker that did it.'),
+    action: Text('What was done, as a stable word.'),
+    subject: Nullable(Text('The id or name of what it was done to.')),
+    detail: Described(Json, 'More about it; which fields there are depends on the action.'),
   },
-  { ...closed, title: 'AuditEntry' },
+  { ...closed, title: 'AuditEntry', description: 'Something that was done, or refused.' },
 )
 
 const Health = Type.Object(
-  { status: Type.String(), checks: Type.Record(Type.String(), Type.String()) },
-  { title: 'Health' },
+  {
+    status: Text('`ok`, or what is wrong in one word.'),
+    checks: Type.Record(Type.String(), Type.String(), { description: 'Each check by its name, and what it found.' }),
+  },
+  { title: 'Health', description: 'Whether a node is well.' },
 )
 
 export const systemOperations = {
@@ -33,7 +37,7 @@ export const systemOperations = {
     scope: 'jobs:read',
     summary: 'How far long work has come',
     params: Type.Object({ operationId: Uuid }, closed),
-    answers: { 200: { description: 'The operation', schema: Operation } },
+    answers: { 200: { description: 'The operation', schema: Operation, links: ofOperation } },
     errors: ['OPERATION_NOT_FOUND'],
   }),
   cancelOperation: operation({
@@ -43,7 +47,7 @@ export const systemOperations = {
     scope: 'jobs:write',
     summary: 'Stop long work where it stands',
     params: Type.Object({ operationId: Uuid }, closed),
-    answers: { 200: { description: 'The operation', schema: Operation } },
+    answers: { 200: { description: 'The operation', schema: Operation, links: ofOperation } },
     errors: ['OPERATION_NOT_FOUND', 'STATE_CONFLICT'],
   }),
   listAudit: operation({
@@ -56,10 +60,10 @@ export const systemOperations = {
     query: Type.Object(
       {
         ...pageFields,
-        action: Type.Optional(Name),
-        subject: Type.Optional(Name),
-        from: Type.Optional(Instant),
-        to: Type.Optional(Instant),
+        action: Type.Optional(Described(Name, 'Only this action.')),
+        subject: Type.Optional(Described(Name, 'Only what was done to this.')),
+        from: Type.Optional(Described(Instant, 'Only at or after this.')),
+        to: Type.Optional(Described(Instant, 'Only before this.')),
       },
       closed,
     ),
@@ -79,12 +83,24 @@ export const systemOperations = {
       'with `nextCursor`, leaving everything else as it is, until it is null, and add the parts up.',
     query: Type.Object(
       {
-        from: Instant,
-        to: Type.Optional(Type.Unsafe<string>({ ...Instant, description: 'Exclusive; now, if left out or later.' })),
+        from: Described(Instant, 'The first instant that is checked.'),
+        to: Type.Optional(Described(Instant, 'Exclusive; now, if left out or later.')),
         job: Type.Optional(Type.String({ format: 'uuid', description: 'Only this job.' })),
-        lateAfterMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400_000, default: 1_000 })),
+        lateAfterMs: Type.Optional(
+          Type.Integer({
+            minimum: 0,
+            maximum: 86_400_000,
+            default: 1_000,
+            description: 'Fired later than this many milliseconds after it was due: late.',
+          }),
+        ),
         limit: Type.Optional(
-          Type.Integer({ minimum: 0, maximum: 1_000, default: 100, description: 'So many findings are listed.' }),
+          Type.Integer({
+            minimum: 0,
+            maximum: 1_000,
+            default: 100,
+            description: 'At most this many findings are listed.',
+          }),
         ),
         cursor: pageFields.cursor,
       },

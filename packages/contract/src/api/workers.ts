@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { Pool, PoolScaling } from '../schemas/pool.ts'
-import { closed, Name, Uuid, Word } from '../schemas/scalars.ts'
+import { closed, Described, Name, Uuid, Word } from '../schemas/scalars.ts'
 import {
   LeaseAnswer,
   LeaseInput,
@@ -11,11 +11,12 @@ import {
   WorkerWelcome,
 } from '../schemas/worker.ts'
 import { workerStates } from '../words.ts'
+import { ofPool, ofWorker } from './links.ts'
 import { operation } from './operation.ts'
 import { Page, pageFields } from './pages.ts'
 
-const workerParams = Type.Object({ workerId: Uuid }, closed)
-const poolParams = Type.Object({ name: Name }, closed)
+const workerParams = Type.Object({ workerId: Described(Uuid, 'The id of the worker.') }, closed)
+const poolParams = Type.Object({ name: Described(Name, 'The name of the pool.') }, closed)
 
 export const workerOperations = {
   registerWorker: operation({
@@ -27,7 +28,7 @@ export const workerOperations = {
     summary: 'Announce a worker',
     description: 'Repeatable: the same `workerId` replaces what was announced before. Pools it names come into being.',
     body: WorkerAnnouncement,
-    answers: { 201: { description: 'Welcome', schema: WorkerWelcome } },
+    answers: { 201: { description: 'Welcome', schema: WorkerWelcome, links: ofWorker } },
     errors: ['POOL_NOT_YOURS', 'WORKER_UNKNOWN'],
   }),
   listWorkers: operation({
@@ -37,7 +38,14 @@ export const workerOperations = {
     tag: 'Workers',
     scope: 'jobs:read',
     summary: 'List workers',
-    query: Type.Object({ ...pageFields, pool: Type.Optional(Name), state: Type.Optional(Word(workerStates)) }, closed),
+    query: Type.Object(
+      {
+        ...pageFields,
+        pool: Type.Optional(Described(Name, 'Only those that serve this pool.')),
+        state: Type.Optional(Word(workerStates, { description: 'Only in this state.' })),
+      },
+      closed,
+    ),
     answers: { 200: { description: 'A page', schema: Page(Worker, 'WorkerPage') } },
     errors: [],
   }),
@@ -98,10 +106,13 @@ export const workerOperations = {
     tag: 'Pools',
     scope: 'admin',
     summary: 'Create a pool',
-    body: Type.Object({ name: Name }, { ...closed, title: 'PoolInput' }),
+    body: Type.Object(
+      { name: Described(Name, 'The name of the pool.') },
+      { ...closed, title: 'PoolInput', description: 'A new pool.' },
+    ),
     answers: {
-      201: { description: 'Created', schema: Pool },
-      200: { description: 'It was there already', schema: Pool },
+      201: { description: 'Created', schema: Pool, links: ofPool },
+      200: { description: 'It was there already', schema: Pool, links: ofPool },
     },
     errors: ['POOL_NOT_YOURS'],
   }),
@@ -112,7 +123,7 @@ export const workerOperations = {
     scope: 'admin',
     summary: 'Lease nothing from a pool',
     params: poolParams,
-    answers: { 200: { description: 'As it is now', schema: Pool } },
+    answers: { 200: { description: 'As it is now', schema: Pool, links: ofPool } },
     errors: ['POOL_NOT_FOUND', 'POOL_NOT_YOURS'],
   }),
   resumePool: operation({
@@ -122,7 +133,7 @@ export const workerOperations = {
     scope: 'admin',
     summary: 'Lease from a pool again',
     params: poolParams,
-    answers: { 200: { description: 'As it is now', schema: Pool } },
+    answers: { 200: { description: 'As it is now', schema: Pool, links: ofPool } },
     errors: ['POOL_NOT_FOUND', 'POOL_NOT_YOURS'],
   }),
   scalePool: operation({

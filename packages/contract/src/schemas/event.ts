@@ -2,54 +2,50 @@
 import { type Static, Type } from 'typebox'
 import { eventTypes, jobStates, origins } from '../words.ts'
 import { ExecutionError } from './execution.ts'
-import { closed, Instant, Uuid, Word } from './scalars.ts'
+import { closed, Described, Instant, Text, Uuid, Word } from './scalars.ts'
 
-const optional = {
-  text: Type.Optional(Type.String()),
-  count: Type.Optional(Type.Integer()),
-  instant: Type.Optional(Instant),
-}
+const text = (description: string) => Type.Optional(Text(description))
+const count = (description: string) => Type.Optional(Type.Integer({ description }))
+const instant = (description: string) => Type.Optional(Described(Instant, description))
 
 export const EventDetail = Type.Object(
   {
-    name: optional.text,
-    key: optional.text,
-    state: Type.Optional(Word(jobStates, { description: 'Of the job.' })),
-    version: optional.count,
-    nextFireAt: optional.instant,
-    actor: Type.Optional(Type.String({ description: 'Who did it, if somebody did.' })),
-    reason: optional.text,
-    handler: optional.text,
-    pool: optional.text,
-    origin: Type.Optional(Word(origins)),
-    scheduledFor: optional.instant,
-    dueAt: optional.instant,
-    count: Type.Optional(Type.Integer({ description: 'Occurrences in a row that were skipped for one reason.' })),
-    attempt: optional.count,
-    workerId: optional.text,
-    startedAt: optional.instant,
-    durationMs: Type.Optional(Type.Number()),
-    outcome: Type.Optional(
-      Type.String({ description: 'How the attempt ended: SUCCEEDED, FAILED, TIMED_OUT, WORKER_LOST, HANDED_BACK, …' }),
-    ),
+    name: text('The name of the job.'),
+    key: text('The key of the job.'),
+    state: Type.Optional(Word(jobStates, { description: 'The state of the job.' })),
+    version: count('The version of the job.'),
+    nextFireAt: instant('When the job is due next.'),
+    actor: text('The caller who did it, if a caller did.'),
+    reason: text('Why, as a stable word.'),
+    handler: text('The handler of the execution.'),
+    pool: text('The pool of the execution.'),
+    origin: Type.Optional(Word(origins, { description: 'What made the execution.' })),
+    scheduledFor: instant('The nominal time of the execution.'),
+    dueAt: instant('When the execution was to run.'),
+    count: count('Occurrences in a row that were skipped for one reason.'),
+    attempt: count('Which attempt; 1 is the first.'),
+    workerId: text('The worker that holds or held it.'),
+    startedAt: instant('When the attempt started.'),
+    durationMs: Type.Optional(Type.Number({ description: 'How many milliseconds the attempt took.' })),
+    outcome: text('How the attempt ended: SUCCEEDED, FAILED, TIMED_OUT, WORKER_LOST, HANDED_BACK, …'),
     error: Type.Optional(ExecutionError),
-    retryAt: optional.instant,
+    retryAt: instant('When the next attempt is due.'),
   },
-  { ...closed, title: 'EventDetail', description: 'What is known, by type.' },
+  { ...closed, title: 'EventDetail', description: 'More about the event; which fields there are depends on its type.' },
 )
 export type EventDetail = Static<typeof EventDetail>
 
 export const Event = Type.Object(
   {
     eventId: Type.Integer({ description: 'Grows; the order of the stream.' }),
-    type: Word(eventTypes),
-    at: Instant,
-    tenant: Type.String(),
+    type: Word(eventTypes, { description: 'What happened.' }),
+    at: Described(Instant, 'When.'),
+    tenant: Text('To which tenant.'),
     jobId: Type.String({ format: 'uuid', description: 'Of a submission: the id of its execution.' }),
-    executionId: Type.Optional(Uuid),
+    executionId: Type.Optional(Described(Uuid, 'The execution, if it is about one.')),
     detail: EventDetail,
   },
-  { ...closed, title: 'Event' },
+  { ...closed, title: 'Event', description: 'Something that happened to a job or an execution.' },
 )
 export type Event = Static<typeof Event>
 
@@ -57,10 +53,10 @@ export type Event = Static<typeof Event>
 export const EventReset = Type.Object(
   {
     eventId: Type.Integer({ description: 'From here on nothing is missing.' }),
-    type: Word(['reset']),
-    at: Instant,
-    tenant: Type.String(),
+    type: Word(['reset'], { description: 'Always `reset`.' }),
+    at: Described(Instant, 'When the stream began anew.'),
+    tenant: Text('To which tenant the stream belongs.'),
   },
-  { ...closed, title: 'EventReset' },
+  { ...closed, title: 'EventReset', description: 'Events before this one may be missing: read the lists anew.' },
 )
 export type EventReset = Static<typeof EventReset>

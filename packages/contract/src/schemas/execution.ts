@@ -1,67 +1,71 @@
 import { type Static, Type } from 'typebox'
 import { executionStates, origins, priorities } from '../words.ts'
-import { closed, Instant, Json, Labels, Name, Nullable, plainText, Uuid, Word } from './scalars.ts'
+import { closed, Described, Instant, Json, Labels, Name, Nullable, plainText, Text, Uuid, Word } from './scalars.ts'
 
 export const ExecutionError = Type.Object(
-  { name: Type.String(), message: Type.String(), stack: Type.Optional(Type.String()) },
-  { title: 'ExecutionError' },
+  {
+    name: Text('The name of the error; `nonRetryableErrors` and filters compare it.'),
+    message: Text('What went wrong.'),
+    stack: Type.Optional(Text('Where in the handler, if the worker sent it.')),
+  },
+  { title: 'ExecutionError', description: 'The error an attempt ended with.' },
 )
 
 export const TimelineEntry = Type.Object(
   {
-    at: Instant,
-    to: Type.String({ description: 'The state it went to, or HANDED_BACK.' }),
-    actor: Type.Optional(Type.String()),
-    reason: Type.Optional(Type.String()),
-    attempt: Type.Optional(Type.Integer()),
-    fence: Type.Optional(Type.Integer()),
-    workerId: Type.Optional(Type.String()),
-    startedAt: Type.Optional(Instant),
+    at: Described(Instant, 'When it happened.'),
+    to: Text('The state it went to, or HANDED_BACK.'),
+    actor: Type.Optional(Text('The caller who did it, if a caller did.')),
+    reason: Type.Optional(Text('Why, as a stable word.', { examples: ['OVERLAP'] })),
+    attempt: Type.Optional(Type.Integer({ description: 'Which attempt; 1 is the first.' })),
+    fence: Type.Optional(Type.Integer({ description: 'The number of its lease.' })),
+    workerId: Type.Optional(Text('The worker that held it.')),
+    startedAt: Type.Optional(Described(Instant, 'When that attempt started.')),
     error: Type.Optional(ExecutionError),
   },
-  { ...closed, title: 'TimelineEntry' },
+  { ...closed, title: 'TimelineEntry', description: 'One step in the life of an execution.' },
 )
 
 export const Execution = Type.Object(
   {
     executionId: Uuid,
-    jobId: Uuid,
-    jobVersion: Nullable(Type.Integer()),
-    dagRunId: Nullable(Uuid),
-    name: Nullable(Type.String()),
-    tenant: Type.String(),
-    pool: Type.String(),
-    priority: Word(priorities),
-    handler: Type.String(),
-    origin: Word(origins),
-    scheduledFor: Instant,
-    dueAt: Instant,
-    firedAt: Instant,
-    startedAt: Nullable(Instant),
-    finishedAt: Nullable(Instant),
-    durationMs: Nullable(Type.Number()),
-    latenessMs: Nullable(Type.Number({ description: 'From due to started.' })),
-    state: Word(executionStates),
-    reason: Nullable(Type.String()),
-    attempt: Type.Integer(),
-    maxAttempts: Type.Integer(),
-    workerId: Nullable(Type.String()),
-    fence: Nullable(Type.Integer()),
-    payload: Json,
-    progress: Json,
-    result: Json,
-    error: Nullable(ExecutionError),
-    labels: Type.Record(Type.String(), Type.String()),
-    traceId: Nullable(Type.String()),
+    jobId: Described(Uuid, 'Its job; of a submission, its own id.'),
+    jobVersion: Nullable(Type.Integer({ description: 'The version of the job when it fired; null for a submission.' })),
+    dagRunId: Nullable(Described(Uuid, 'The run of a graph it belongs to, if any.')),
+    name: Nullable(Text('The name of its job.')),
+    tenant: Text('The tenant it belongs to.'),
+    pool: Text('The pool whose workers run it.'),
+    priority: Word(priorities, { description: 'Which executions of a tenant start first in a pool.' }),
+    handler: Text('The handler that runs it.'),
+    origin: Word(origins, { description: 'What made it: its schedule, a trigger, a backfill, a submission, a graph.' }),
+    scheduledFor: Described(Instant, 'Its nominal time.'),
+    dueAt: Described(Instant, 'When it was to run: the nominal time and its jitter.'),
+    firedAt: Described(Instant, 'When its row was written.'),
+    startedAt: Nullable(Described(Instant, 'When its latest attempt started.')),
+    finishedAt: Nullable(Described(Instant, 'When it reached its final state.')),
+    durationMs: Nullable(Type.Number({ description: 'Milliseconds from `startedAt` to `finishedAt`.' })),
+    latenessMs: Nullable(Type.Number({ description: 'Milliseconds from due to started.' })),
+    state: Word(executionStates, { description: 'Where it stands.' }),
+    reason: Nullable(Text('Why it is in this state, as a stable word.', { examples: ['ATTEMPTS_USED_UP'] })),
+    attempt: Type.Integer({ description: 'Attempts so far; 0 before the first.' }),
+    maxAttempts: Type.Integer({ description: 'Attempts in all that its retry policy allows.' }),
+    workerId: Nullable(Text('The worker that holds it, or held it last.')),
+    fence: Nullable(Type.Integer({ description: 'The number of its latest lease; a higher one takes it over.' })),
+    payload: Described(Json, 'What the handler was given, as it was written.'),
+    progress: Described(Json, 'The progress its handler last reported; null if none.'),
+    result: Described(Json, 'What its handler returned, as it was written; null until it SUCCEEDED.'),
+    error: Nullable(Described(ExecutionError, 'The error its latest attempt ended with.')),
+    labels: Type.Record(Type.String(), Type.String(), { description: 'Inherited from its job.' }),
+    traceId: Nullable(Text('The trace it belongs to, from its `traceparent`.')),
     skippedCount: Nullable(
       Type.Integer({
         description: 'A SKIPPED row may stand for several occurrences in a row, skipped for one reason.',
       }),
     ),
     attempts: Type.Array(TimelineEntry, { description: 'Attempts that did not succeed, oldest first.' }),
-    timeline: Type.Array(TimelineEntry),
+    timeline: Type.Array(TimelineEntry, { description: 'Everything that happened to it, oldest first.' }),
   },
-  { ...closed, title: 'Execution' },
+  { ...closed, title: 'Execution', description: 'One run of a job, or of a submission.' },
 )
 export type Execution = Static<typeof Execution>
 
@@ -69,21 +73,21 @@ const nameRules = { minLength: 1, maxLength: 200, ...plainText }
 
 /** Which executions: every field that is given must match. Without an id or a key, a time range keeps it quick. */
 export const executionFilterFields = {
-  state: Type.Optional(Word(executionStates)),
-  jobId: Type.Optional(Uuid),
+  state: Type.Optional(Word(executionStates, { description: 'Only in this state.' })),
+  jobId: Type.Optional(Described(Uuid, 'Only of this job.')),
   key: Type.Optional(Type.String({ ...nameRules, description: 'The key of their job, if that is still there.' })),
-  handler: Type.Optional(Name),
-  pool: Type.Optional(Name),
-  origin: Type.Optional(Word(origins)),
+  handler: Type.Optional(Described(Name, 'Only of this handler.')),
+  pool: Type.Optional(Described(Name, 'Only of this pool.')),
+  origin: Type.Optional(Word(origins, { description: 'Only made this way.' })),
   error: Type.Optional(Type.String({ ...nameRules, description: 'The name of the last error.' })),
-  from: Type.Optional(Instant),
-  to: Type.Optional(Instant),
+  from: Type.Optional(Described(Instant, 'Only with a `scheduledFor` at or after this.')),
+  to: Type.Optional(Described(Instant, 'Only with a `scheduledFor` before this.')),
 }
 
 export const ExecutionFilter = Type.Object(
   {
     ...executionFilterFields,
-    labels: Type.Optional(Labels),
+    labels: Type.Optional(Described(Labels, 'Only with all of these labels.')),
   },
   {
     ...closed,
@@ -96,25 +100,25 @@ export type ExecutionFilter = Static<typeof ExecutionFilter>
 export const Explanation = Type.Object(
   {
     executionId: Uuid,
-    state: Word(executionStates),
+    state: Word(executionStates, { description: 'Where it stands.' }),
     summary: Type.String({ description: 'The answer in one sentence.' }),
     reasons: Type.Array(
       Type.Object(
         {
-          code: Type.String({ examples: ['POOL_PAUSED', 'NO_LIVE_WORKER', 'LEASED'] }),
-          message: Type.String(),
-          hint: Type.Optional(Type.String()),
+          code: Text('A stable word.', { examples: ['POOL_PAUSED', 'NO_LIVE_WORKER', 'LEASED'] }),
+          message: Text('The same for people.'),
+          hint: Type.Optional(Text('What to do about it.')),
         },
         closed,
       ),
       { description: 'What stands in the way, the first thing first.' },
     ),
   },
-  { ...closed, title: 'Explanation' },
+  { ...closed, title: 'Explanation', description: 'Why an execution is not running.' },
 )
 export type Explanation = Static<typeof Explanation>
 
 export const LogLines = Type.Object(
-  { executionId: Uuid, lines: Type.Array(Type.String()) },
-  { ...closed, title: 'LogLines' },
+  { executionId: Uuid, lines: Type.Array(Type.String(), { description: 'Oldest first.' }) },
+  { ...closed, title: 'LogLines', description: 'What a handler logged.' },
 )

@@ -3,136 +3,112 @@ import { type Static, Type } from 'typebox'
 import { defaults } from '../defaults.ts'
 import { ranges } from '../ranges.ts'
 import {
-  backoffs,
   dedupeActions,
   dedupeStates,
   deliveries,
   dstGaps,
   dstOverlaps,
-  httpMethods,
   jobStates,
   jobTypes,
   misfirePolicies,
   overlapPolicies,
   priorities,
 } from '../words.ts'
+import { byType, type JobTypeFields } from './job-types.ts'
 import { MergePatch } from './merge-patch.ts'
-import { Amount, closed, Instant, Integer, Json, Labels, Name, Nullable, Traceparent, Uuid, Word } from './scalars.ts'
-
-export const RetryPolicy = Type.Object(
-  {
-    maxAttempts: Type.Optional(Integer(ranges.maxAttempts, { description: 'Tries in all; the first one counts.' })),
-    backoff: Type.Optional(Word(backoffs)),
-    initialDelayMs: Type.Optional(Integer(ranges.initialDelayMs)),
-    factor: Type.Optional(Amount(ranges.factor)),
-    maxDelayMs: Type.Optional(Integer(ranges.maxDelayMs)),
-    jitter: Type.Optional(
-      Amount(ranges.jitter, { description: 'Share of the delay of which a random part is added.' }),
-    ),
-    delaysMs: Type.Optional(
-      Type.Array(Integer(ranges.delaysMs), {
-        maxItems: 1_000,
-        description: 'Explicit delays, used instead of `backoff`; the last one repeats.',
-      }),
-    ),
-    nonRetryableErrors: Type.Optional(
-      Type.Array(Name, { maxItems: 100, description: 'Names of errors that end the execution at once.' }),
-    ),
-  },
-  { ...closed, title: 'RetryPolicy' },
-)
-
-const SecretRef = Type.Object(
-  {
-    secretRef: Type.String({
-      maxLength: 200,
-      pattern: '^(env|file):.+$',
-      description: 'Resolved when the request is sent, if the operator allows its prefix; never stored or shown.',
-    }),
-  },
-  { ...closed, title: 'SecretRef' },
-)
-
-export const HttpTarget = Type.Object(
-  {
-    url: Type.String({ minLength: 1, maxLength: 2_000, description: 'http or https.' }),
-    method: Type.Optional(Word(httpMethods)),
-    headers: Type.Optional(
-      Type.Record(
-        Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$" }),
-        Type.Union([Type.String({ maxLength: 4_000, pattern: '^[^\\u0000-\\u001f\\u007f]*$' }), SecretRef]),
-        { maxProperties: 50, additionalProperties: false },
-      ),
-    ),
-    signWith: Type.Optional(
-      Type.Array(SecretRef, {
-        minItems: 1,
-        maxItems: 2,
-        description: 'Keys of the Standard Webhooks signature: two while a key is being replaced.',
-      }),
-    ),
-  },
-  { ...closed, title: 'HttpTarget' },
-)
-
-export const ShellTarget = Type.Object(
-  {
-    command: Type.String({ minLength: 1, maxLength: 200, description: 'A name on the operator’s list, not a path.' }),
-    args: Type.Optional(Type.Array(Type.String({ maxLength: 4_000, pattern: '^[^\\u0000]*$' }), { maxItems: 100 })),
-  },
-  { ...closed, title: 'ShellTarget' },
-)
-
-export const Target = Type.Object(
-  {
-    pool: Type.Optional(Name),
-    handler: Type.Optional(Name),
-    http: Type.Optional(HttpTarget),
-    shell: Type.Optional(ShellTarget),
-  },
-  {
-    ...closed,
-    title: 'Target',
-    description: 'Exactly one of `handler`, `http` and `shell`; `pool` goes with `handler`.',
-  },
-)
+import { RetryPolicy } from './retry-policy.ts'
+import {
+  Amount,
+  closed,
+  Described,
+  Instant,
+  Integer,
+  Json,
+  Labels,
+  Name,
+  Nullable,
+  ShownAs,
+  Text,
+  Traceparent,
+  Uuid,
+  Word,
+} from './scalars.ts'
+import { Target } from './target.ts'
 
 /** How executions are run: the same for jobs and for submissions. */
 const executionPolicy = {
-  priority: Type.Optional(Word(priorities, { default: defaults.priority })),
-  retryPolicy: Type.Optional(RetryPolicy),
-  timeoutSec: Type.Optional(Amount(ranges.timeoutSec, { default: defaults.timeoutSec, description: 'Per attempt.' })),
-  deadlineSec: Type.Optional(Integer(ranges.deadlineSec, { description: 'Over all attempts.' })),
+  priority: Type.Optional(
+    Word(priorities, {
+      default: defaults.priority,
+      description: 'Which executions of a tenant start first in a pool.',
+    }),
+  ),
+  retryPolicy: Type.Optional(Described(RetryPolicy, 'How failed attempts are repeated; fields left out are defaults.')),
+  timeoutSec: Type.Optional(
+    Amount(ranges.timeoutSec, {
+      default: defaults.timeoutSec,
+      description: 'How many seconds one attempt may run; after that it is TIMED_OUT.',
+    }),
+  ),
+  deadlineSec: Type.Optional(
+    Integer(ranges.deadlineSec, { description: 'How many seconds all attempts together may take, from `dueAt` on.' }),
+  ),
   heartbeatTimeoutSec: Type.Optional(
     Integer(ranges.heartbeatTimeoutSec, {
-      description: 'A handler silent for so long is TIMED_OUT though its worker lives.',
+      description:
+        'An attempt whose handler sends no progress for this many seconds is TIMED_OUT, even if its worker lives.',
     }),
   ),
   startWithinSec: Type.Optional(
-    Integer(ranges.startWithinSec, { description: 'Not leased within this time after it was due: SKIPPED (EXPIRED).' }),
+    Integer(ranges.startWithinSec, {
+      description: 'An execution that no worker leases within this many seconds after `dueAt` is SKIPPED (EXPIRED).',
+    }),
   ),
   cancelGraceSec: Type.Optional(
     Integer(ranges.cancelGraceSec, {
       default: defaults.cancelGraceSec,
-      description: 'Between being told to stop and losing the lease.',
+      description: 'Seconds between telling a running execution to stop and taking its lease away.',
     }),
   ),
-  unknownHandlerSec: Type.Optional(Integer(ranges.unknownHandlerSec, { default: defaults.unknownHandlerSec })),
-  delivery: Type.Optional(Word(deliveries, { default: defaults.delivery })),
+  unknownHandlerSec: Type.Optional(
+    Integer(ranges.unknownHandlerSec, {
+      default: defaults.unknownHandlerSec,
+      description: 'Seconds to wait for a worker that has the handler before the execution becomes DEAD.',
+    }),
+  ),
+  delivery: Type.Optional(
+    Word(deliveries, {
+      default: defaults.delivery,
+      description: 'AT_LEAST_ONCE repeats an attempt whose outcome is unknown; AT_MOST_ONCE never does.',
+    }),
+  ),
   labels: Type.Optional(Labels),
   traceparent: Type.Optional(Traceparent),
 }
 
 export const DstPolicy = Type.Object(
-  { gap: Type.Optional(Word(dstGaps)), overlap: Type.Optional(Word(dstOverlaps)) },
-  { ...closed, title: 'DstPolicy' },
+  {
+    gap: Type.Optional(
+      Word(dstGaps, {
+        default: defaults.dst.gap,
+        description: 'What an occurrence does whose wall-clock time does not exist that day.',
+      }),
+    ),
+    overlap: Type.Optional(
+      Word(dstOverlaps, {
+        default: defaults.dst.overlap,
+        description: 'Which one fires if its wall-clock time exists twice that day.',
+      }),
+    ),
+  },
+  { ...closed, title: 'DstPolicy', description: 'What a schedule does when the clocks change.' },
 )
 
-/** When a job fires: exactly one of the four time fields, by type. */
+/** When a job fires: exactly one of the four time fields, by type (job-types.ts). */
 const scheduleFields = {
-  type: Word(jobTypes),
-  runAt: Type.Optional(Instant),
-  delayMs: Type.Optional(Integer(ranges.delayMs)),
+  type: Word(jobTypes, { description: 'When the job fires: once, after a delay, by cron, or at an interval.' }),
+  runAt: Type.Optional(Described(Instant, 'ONE_SHOT: when to run. Left out: now.')),
+  delayMs: Type.Optional(Integer(ranges.delayMs, { description: 'DELAYED: milliseconds from now until it runs.' })),
   schedule: Type.Optional(
     Type.String({
       maxLength: 200,
@@ -143,71 +119,186 @@ const scheduleFields = {
   interval: Type.Optional(
     Type.String({ maxLength: 100, description: 'INTERVAL: an ISO 8601 duration.', examples: ['PT15M'] }),
   ),
-  anchor: Type.Optional(Instant),
-  timezone: Type.Optional(Type.String({ minLength: 1, maxLength: 200, default: defaults.timezone })),
+  anchor: Type.Optional(
+    Described(
+      Instant,
+      'INTERVAL: the instant that the intervals are counted from. Left out: when the job was created.',
+    ),
+  ),
+  timezone: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      default: defaults.timezone,
+      description: 'IANA time zone in which the schedule is read.',
+      examples: ['America/Los_Angeles'],
+    }),
+  ),
   dst: Type.Optional(DstPolicy),
-  startAt: Type.Optional(Instant),
-  endAt: Type.Optional(Instant),
-  maxFires: Type.Optional(Integer(ranges.maxFires)),
-  jitterSec: Type.Optional(Integer(ranges.jitterSec)),
-  misfire: Type.Optional(Word(misfirePolicies, { default: defaults.misfire })),
-  misfireAfterSec: Type.Optional(Integer(ranges.misfireAfterSec, { default: defaults.misfireAfterSec })),
-  maxCatchUp: Type.Optional(Integer(ranges.maxCatchUp, { default: defaults.maxCatchUp })),
-  graceSec: Type.Optional(Integer(ranges.graceSec)),
-  overlap: Type.Optional(Word(overlapPolicies, { default: defaults.overlap })),
+  startAt: Type.Optional(Described(Instant, 'Occurrences before this instant do not fire.')),
+  endAt: Type.Optional(Described(Instant, 'Occurrences at or after this instant do not fire.')),
+  maxFires: Type.Optional(Integer(ranges.maxFires, { description: 'After this many fires the job is COMPLETED.' })),
+  jitterSec: Type.Optional(
+    Integer(ranges.jitterSec, {
+      description:
+        'Each occurrence is due up to this many seconds after its nominal time; the same occurrence, the same delay.',
+    }),
+  ),
+  misfire: Type.Optional(
+    Word(misfirePolicies, {
+      default: defaults.misfire,
+      description: 'What happens to occurrences that no node could fire in time: one run for all, one each, or none.',
+    }),
+  ),
+  misfireAfterSec: Type.Optional(
+    Integer(ranges.misfireAfterSec, {
+      default: defaults.misfireAfterSec,
+      description: 'An occurrence this many seconds late counts as missed, and `misfire` decides.',
+    }),
+  ),
+  maxCatchUp: Type.Optional(
+    Integer(ranges.maxCatchUp, {
+      default: defaults.maxCatchUp,
+      description: 'With FIRE_ALL: at most this many missed occurrences run, the latest ones.',
+    }),
+  ),
+  graceSec: Type.Optional(
+    Integer(ranges.graceSec, { description: 'Missed occurrences older than this many seconds are skipped.' }),
+  ),
+  overlap: Type.Optional(
+    Word(overlapPolicies, {
+      default: defaults.overlap,
+      description: 'What happens when an occurrence is due while an execution of the job is unfinished.',
+    }),
+  ),
   pauseAfterFailures: Type.Optional(
-    Integer(ranges.pauseAfterFailures, { description: 'So many dead letters in a row pause the job.' }),
+    Integer(ranges.pauseAfterFailures, { description: 'This many dead executions in a row pause the job.' }),
   ),
 }
 
 export const Dedupe = Type.Object(
   {
-    key: Name,
-    while: Type.Optional(Word(dedupeStates, { default: 'UNFINISHED' })),
+    key: Described(Name, 'At most one submission stands under this key.'),
+    while: Type.Optional(
+      Word(dedupeStates, {
+        default: 'UNFINISHED',
+        description: 'Until when another one with this key is a duplicate.',
+      }),
+    ),
     windowSec: Type.Optional(
-      Integer(ranges.dedupeWindowSec, { description: 'Also a duplicate within this time, even after the end.' }),
+      Integer(ranges.dedupeWindowSec, {
+        description: 'Another one within this many seconds is a duplicate too, even after the first has ended.',
+      }),
     ),
-    onDuplicate: Type.Optional(Word(dedupeActions, { default: 'KEEP' })),
+    onDuplicate: Type.Optional(
+      Word(dedupeActions, {
+        default: 'KEEP',
+        description: 'Keep the first one, replace it while it has not started, or start its delay anew.',
+      }),
+    ),
     maxWaitSec: Type.Optional(
-      Integer(ranges.dedupeMaxWaitSec, { description: 'DEBOUNCE: no longer after the first submission.' }),
+      Integer(ranges.dedupeMaxWaitSec, {
+        description: 'DEBOUNCE: it runs at the latest this many seconds after the first submission.',
+      }),
     ),
-  },
-  { ...closed, title: 'Dedupe', description: 'For ONE_SHOT and DELAYED: at most one stands under this key.' },
-)
-
-export const JobInput = Type.Object(
-  {
-    name: Type.Optional(Name),
-    key: Type.Optional(Name),
-    managedBy: Type.Optional(Name),
-    ...scheduleFields,
-    target: Target,
-    payload: Type.Optional(Json),
-    dedupe: Type.Optional(Dedupe),
-    ...executionPolicy,
   },
   {
     ...closed,
-    title: 'JobInput',
-    examples: [
-      {
-        name: 'daily-invoice-gen',
-        type: 'CRON',
-        schedule: '0 3 * * *',
-        timezone: 'America/Los_Angeles',
-        target: { pool: 'default', handler: 'generate_invoices' },
-        payload: { dateRange: 'yesterday' },
-        retryPolicy: { maxAttempts: 3, backoff: 'EXPONENTIAL', initialDelayMs: 30_000 },
-        timeoutSec: 600,
-        priority: 'NORMAL',
-      },
-    ],
+    title: 'Dedupe',
+    description: 'For ONE_SHOT and DELAYED: at most one submission stands under this key.',
   },
 )
+
+const fields = {
+  name: Type.Optional(Described(Name, 'For people and lists. Left out: the key, or the handler.')),
+  key: Type.Optional(
+    Described(
+      Name,
+      'Names one job of the tenant for good: creating it again changes that job instead of making another.',
+    ),
+  ),
+  managedBy: Type.Optional(
+    Described(
+      Name,
+      'The tool or file that owns the job; `carillon apply --prune` deletes what its file no longer names.',
+    ),
+  ),
+  ...scheduleFields,
+  target: Target,
+  payload: Type.Optional(
+    Described(Json, 'Given to the handler as it was written: any JSON value, at most 256 KiB and 96 levels deep.'),
+  ),
+  dedupe: Type.Optional(Dedupe),
+  ...executionPolicy,
+}
+
+const example = {
+  name: 'daily-invoice-gen',
+  type: 'CRON',
+  schedule: '0 3 * * *',
+  timezone: 'America/Los_Angeles',
+  target: { pool: 'default', handler: 'generate_invoices' },
+  payload: { dateRange: 'yesterday' },
+  retryPolicy: { maxAttempts: 3, backoff: 'EXPONENTIAL', initialDelayMs: 30_000 },
+  timeoutSec: 600,
+  priority: 'NORMAL',
+}
+
+/** Every field of a job that can be asked for, whatever its type. */
+export const JobInput = Type.Object(fields, closed)
 export type WireJobInput = Static<typeof JobInput>
 
-const { dedupe: _, ...patchable } = JobInput.properties
-export const JobPatch = MergePatch<JobPatch>(Type.Object(patchable, closed), 'JobPatch')
+const { dedupe: _, ...withoutDedupe } = fields
+const { key: __, ...withoutKeys } = withoutDedupe
+const description = 'By `type`: each has its own time field.'
+
+/** For POST: `dedupe` goes with what runs once. */
+export const NewJobInput = ShownAs(
+  JobInput,
+  byType({ CRON: withoutDedupe, INTERVAL: withoutDedupe, ONE_SHOT: fields, DELAYED: fields } as JobTypeFields, {
+    title: 'JobInput',
+    names: { CRON: 'CronJobInput', INTERVAL: 'IntervalJobInput', ONE_SHOT: 'OneShotInput', DELAYED: 'DelayedInput' },
+    description,
+    examples: [example],
+  }),
+)
+
+/** For PUT: a definition, of which nothing is a duplicate. */
+export const JobReplacement = ShownAs(
+  JobInput,
+  byType(withoutDedupe, {
+    title: 'JobReplacement',
+    names: {
+      CRON: 'CronJobInput',
+      INTERVAL: 'IntervalJobInput',
+      ONE_SHOT: 'OneShotReplacement',
+      DELAYED: 'DelayedReplacement',
+    },
+    description,
+    examples: [example],
+  }),
+)
+
+/** In a batch nothing is looked up: neither `key` nor `dedupe`. */
+export const BatchJobInput = ShownAs(
+  JobInput,
+  byType(withoutKeys, {
+    title: 'BatchJobInput',
+    names: {
+      CRON: 'CronBatchInput',
+      INTERVAL: 'IntervalBatchInput',
+      ONE_SHOT: 'OneShotBatchInput',
+      DELAYED: 'DelayedBatchInput',
+    },
+    description,
+    examples: [example],
+  }),
+)
+
+export const JobPatch = MergePatch<JobPatch>(
+  Type.Object(withoutDedupe, { ...closed, description: 'Fields to change; null goes back to the default.' }),
+  'JobPatch',
+)
 /** Null goes back to the default. */
 export type JobPatch = { [F in Exclude<keyof WireJobInput, 'dedupe'>]?: Patched<WireJobInput[F]> }
 type Patched<T> = T extends object ? { [F in keyof T]?: Patched<T[F]> } | null : T | null
@@ -215,56 +306,72 @@ type Patched<T> = T extends object ? { [F in keyof T]?: Patched<T[F]> } | null :
 export const Job = Type.Object(
   {
     jobId: Uuid,
-    key: Nullable(Type.String()),
-    name: Type.String(),
-    tenant: Type.String(),
-    managedBy: Nullable(Type.String()),
-    labels: Type.Record(Type.String(), Type.String()),
-    state: Word(jobStates),
+    key: Nullable(Text('The key it was created with, if any.')),
+    name: Text('For people and lists.'),
+    tenant: Text('The tenant it belongs to.'),
+    managedBy: Nullable(Text('The tool or file that owns it, if any.')),
+    labels: Type.Record(Type.String(), Type.String(), { description: 'Names and texts to filter by.' }),
+    state: Word(jobStates, { description: 'COMPLETED: it will not fire again. DELETED: kept for its history only.' }),
     version: Type.Integer({ description: 'Grows with every change of the definition; also the ETag.' }),
-    type: Word(jobTypes),
-    schedule: Nullable(Type.String()),
-    interval: Nullable(Type.String()),
-    anchor: Nullable(Instant),
-    runAt: Nullable(Instant),
-    delayMs: Nullable(Type.Integer()),
-    timezone: Type.String(),
-    dst: Type.Object({ gap: Word(dstGaps), overlap: Word(dstOverlaps) }),
-    startAt: Nullable(Instant),
-    endAt: Nullable(Instant),
-    maxFires: Nullable(Type.Integer()),
-    jitterSec: Type.Integer(),
-    misfire: Word(misfirePolicies),
-    misfireAfterSec: Type.Integer(),
-    maxCatchUp: Type.Integer(),
-    graceSec: Nullable(Type.Integer()),
-    overlap: Word(overlapPolicies),
-    pauseAfterFailures: Nullable(Type.Integer()),
-    priority: Word(priorities),
-    retryPolicy: RetryPolicy,
-    timeoutSec: Type.Number(),
-    deadlineSec: Nullable(Type.Integer()),
-    heartbeatTimeoutSec: Nullable(Type.Integer()),
-    startWithinSec: Nullable(Type.Integer()),
-    cancelGraceSec: Type.Integer(),
-    unknownHandlerSec: Type.Integer(),
-    delivery: Word(deliveries),
+    type: Word(jobTypes, { description: 'When the job fires: once, after a delay, by cron, or at an interval.' }),
+    schedule: Nullable(Text('CRON: its expression.')),
+    interval: Nullable(Text('INTERVAL: its duration.')),
+    anchor: Nullable(Described(Instant, 'INTERVAL: the instant that the intervals are counted from.')),
+    runAt: Nullable(Described(Instant, 'ONE_SHOT: when it runs.')),
+    delayMs: Nullable(Type.Integer({ description: 'DELAYED: milliseconds from its creation until it runs.' })),
+    timezone: Text('IANA time zone in which the schedule is read.'),
+    dst: Type.Object(
+      {
+        gap: Word(dstGaps, { description: 'What an occurrence does whose wall-clock time does not exist that day.' }),
+        overlap: Word(dstOverlaps, { description: 'Which one fires if its wall-clock time exists twice that day.' }),
+      },
+      { description: 'What the schedule does when the clocks change.' },
+    ),
+    startAt: Nullable(Described(Instant, 'Occurrences before this instant do not fire.')),
+    endAt: Nullable(Described(Instant, 'Occurrences at or after this instant do not fire.')),
+    maxFires: Nullable(Type.Integer({ description: 'After this many fires the job is COMPLETED.' })),
+    jitterSec: Type.Integer({ description: 'Each occurrence is due up to this many seconds after its nominal time.' }),
+    misfire: Word(misfirePolicies, { description: 'What happens to occurrences that no node could fire in time.' }),
+    misfireAfterSec: Type.Integer({ description: 'An occurrence this many seconds late counts as missed.' }),
+    maxCatchUp: Type.Integer({ description: 'With FIRE_ALL: at most this many missed occurrences run.' }),
+    graceSec: Nullable(Type.Integer({ description: 'Missed occurrences older than this many seconds are skipped.' })),
+    overlap: Word(overlapPolicies, {
+      description: 'What happens when an occurrence is due while an execution of the job is unfinished.',
+    }),
+    pauseAfterFailures: Nullable(Type.Integer({ description: 'This many dead executions in a row pause the job.' })),
+    priority: Word(priorities, { description: 'Which executions of a tenant start first in a pool.' }),
+    retryPolicy: Described(RetryPolicy, 'How failed attempts are repeated, defaults filled in.'),
+    timeoutSec: Type.Number({ description: 'How many seconds one attempt may run.' }),
+    deadlineSec: Nullable(Type.Integer({ description: 'How many seconds all attempts together may take.' })),
+    heartbeatTimeoutSec: Nullable(
+      Type.Integer({ description: 'An attempt whose handler sends no progress for this many seconds is TIMED_OUT.' }),
+    ),
+    startWithinSec: Nullable(
+      Type.Integer({ description: 'An execution not leased within this many seconds is SKIPPED (EXPIRED).' }),
+    ),
+    cancelGraceSec: Type.Integer({
+      description: 'Seconds between telling a running execution to stop and taking its lease away.',
+    }),
+    unknownHandlerSec: Type.Integer({
+      description: 'Seconds to wait for a worker that has the handler before an execution becomes DEAD.',
+    }),
+    delivery: Word(deliveries, {
+      description: 'AT_LEAST_ONCE repeats an attempt whose outcome is unknown; AT_MOST_ONCE never does.',
+    }),
     target: Target,
-    payload: Json,
-    nextFireAt: Nullable(Instant),
+    payload: Described(Json, 'What each execution gives to its handler, as it was written.'),
+    nextFireAt: Nullable(Described(Instant, 'When it is due next; null if nothing is to come or it is paused.')),
     nextFireLocal: Nullable(
-      Type.String({ description: 'The same on the clock of the job’s zone.', examples: ['2030-01-31T03:00:00'] }),
+      Text('The same on the clock of the job’s time zone.', { examples: ['2030-01-31T03:00:00'] }),
     ),
-    lastExecutionId: Nullable(
-      Type.String({ format: 'uuid', description: 'The execution with the latest nominal time, SKIPPED ones too.' }),
-    ),
-    lastState: Nullable(Type.String()),
+    lastExecutionId: Nullable(Described(Uuid, 'The execution with the latest nominal time, SKIPPED ones too.')),
+    lastState: Nullable(Text('The state of that execution.')),
     lastRunAt: Nullable(
       Type.String({ format: 'date-time', description: 'When that one started; null if it has not.' }),
     ),
-    createdAt: Instant,
-    updatedAt: Instant,
+    createdAt: Described(Instant, 'When it was created.'),
+    updatedAt: Described(Instant, 'When its definition or state last changed.'),
   },
-  { ...closed, title: 'Job' },
+  { ...closed, title: 'Job', description: 'A job with everything that holds for it, defaults filled in.' },
 )
 export type Job = Static<typeof Job>

@@ -1,5 +1,6 @@
 /** Merge patches (RFC 7396): of an object what is left out stays and null removes, at every depth. */
 import { type TSchema, Type } from 'typebox'
+import { Nullable } from './scalars.ts'
 
 type Properties = Record<string, TSchema>
 
@@ -19,11 +20,12 @@ function patchOf(schema: object): TSchema {
   } as TSchema
 }
 
+/** A patch may change any field, whatever belongs together in the whole: it is not shown as a choice. */
+function flat(schema: TSchema): TSchema {
+  const { '~shown': _, '~of': __, ...rest } = schema as Record<string, unknown>
+  return rest as TSchema
+}
+
 function removable(properties: Properties): Properties {
-  return Object.fromEntries(
-    Object.entries(properties).map(([name, schema]) => [
-      name,
-      { anyOf: [patchOf(schema), { type: 'null' }] } as TSchema,
-    ]),
-  )
+  return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, Nullable(patchOf(flat(schema)))]))
 }

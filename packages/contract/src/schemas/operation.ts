@@ -1,54 +1,57 @@
 import { type Static, Type } from 'typebox'
 import { operationKinds, operationStates } from '../words.ts'
 import { ExecutionFilter } from './execution.ts'
-import { closed, Instant, Nullable, Uuid, Word } from './scalars.ts'
+import { Count, closed, Described, Instant, Nullable, Text, Uuid, Word } from './scalars.ts'
 
 /** Long work: it goes on by itself, on whichever node, and survives a restart. */
 export const Operation = Type.Object(
   {
     operationId: Uuid,
-    kind: Word(operationKinds),
-    state: Word(operationStates),
+    kind: Word(operationKinds, { description: 'What it does to each execution.' }),
+    state: Word(operationStates, { description: 'Whether it is still under way.' }),
     total: Nullable(Type.Integer({ description: 'Null while it is not known.' })),
-    done: Type.Integer(),
+    done: Type.Integer({ description: 'Executions it changed so far.' }),
     skipped: Type.Integer({ description: 'Looked at and left alone: they had moved on.' }),
-    ratePerSec: Nullable(Type.Number()),
-    createdBy: Type.String(),
-    createdAt: Instant,
-    finishedAt: Nullable(Instant),
-    error: Nullable(Type.String()),
+    ratePerSec: Nullable(Type.Number({ description: 'At most this many a second; null: no bound.' })),
+    createdBy: Text('The caller who asked for it.'),
+    createdAt: Described(Instant, 'When it was asked for.'),
+    finishedAt: Nullable(Described(Instant, 'When it ended.')),
+    error: Nullable(Text('Why it FAILED.')),
   },
-  { ...closed, title: 'Operation' },
+  { ...closed, title: 'Operation', description: 'Long work that goes on by itself, on any node.' },
 )
 export type Operation = Static<typeof Operation>
 
-const rate = Type.Optional(Type.Number({ minimum: 0.1, maximum: 100_000, description: 'At most so many a second.' }))
+const rate = Type.Optional(Type.Number({ minimum: 0.1, maximum: 100_000, description: 'At most this many a second.' }))
 const dryRun = Type.Optional(Type.Boolean({ default: false, description: 'Only count what it would touch.' }))
 
 export const BulkInput = Type.Object(
   { filter: ExecutionFilter, ratePerSec: rate, dryRun },
-  { ...closed, title: 'BulkInput' },
+  { ...closed, title: 'BulkInput', description: 'Which executions, and how fast.' },
 )
 export type BulkInput = Static<typeof BulkInput>
 
 export const BackfillInput = Type.Object(
   {
-    from: Instant,
-    to: Instant,
+    from: Described(Instant, 'The first instant that is filled.'),
+    to: Described(Instant, 'Exclusive.'),
     includeSkipped: Type.Optional(
       Type.Boolean({ default: false, description: 'Also run what is recorded as SKIPPED.' }),
     ),
     concurrency: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 10_000, default: 10, description: 'Unfinished at once.' }),
+      Type.Integer({ minimum: 1, maximum: 10_000, default: 10, description: 'At most this many unfinished at once.' }),
     ),
     ratePerSec: rate,
     dryRun,
   },
-  { ...closed, title: 'BackfillInput', description: '`to` is exclusive.' },
+  { ...closed, title: 'BackfillInput', description: 'Which occurrences to run, and how fast.' },
 )
 export type BackfillInput = Static<typeof BackfillInput>
 
 export const DryRun = Type.Object(
-  { count: Type.Integer(), exact: Type.Boolean({ description: 'False: there are more than were counted.' }) },
-  { ...closed, title: 'DryRun' },
+  {
+    count: Count('Executions it would touch.'),
+    exact: Type.Boolean({ description: 'False: there are more than were counted.' }),
+  },
+  { ...closed, title: 'DryRun', description: 'What the operation would do.' },
 )

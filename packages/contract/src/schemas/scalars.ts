@@ -28,11 +28,11 @@ export const Traceparent = Type.String({
   minLength: 1,
   maxLength: 100,
   ...plainText,
-  description: 'W3C trace context of whoever creates the work.',
+  description: 'W3C trace context of the program that creates the work; the handler receives it.',
 })
 
 /** Any JSON value. */
-export const Json = Type.Unknown({ description: 'Any JSON.' })
+export const Json = Type.Unknown({ description: 'Any JSON value.' })
 
 export function Integer(range: Range, options: object = {}) {
   return Type.Integer({ minimum: range.min, maximum: range.max, ...options })
@@ -47,8 +47,38 @@ export function Word<const T extends readonly string[]>(words: T, options: objec
   return Type.Unsafe<T[number]>({ type: 'string', enum: [...words], ...options })
 }
 
+/** The description is that of the whole, so that clients show it with the property. */
 export function Nullable<T extends TSchema>(schema: T) {
-  return Type.Unsafe<Static<T> | null>({ anyOf: [schema, { type: 'null' }] })
+  const { description, ...inner } = schema as { description?: string }
+  const titled = 'title' in schema
+  return Type.Unsafe<Static<T> | null>({
+    anyOf: [titled ? schema : inner, { type: 'null' }],
+    ...(description !== undefined && { description }),
+  })
+}
+
+/** The same schema, described as what it means in this place. */
+export function Described<T extends TSchema>(schema: T, description: string) {
+  const titled = 'title' in schema ? { '~of': schema } : {}
+  return Type.Unsafe<Static<T>>({ ...schema, ...titled, description })
+}
+
+/**
+ * Validated by one schema and shown in the OpenAPI document as another. A request is checked against one flat object, which
+ * finds all mistakes at once; the document shows which fields belong together. Both are made from the same fields.
+ */
+export function ShownAs<T extends TSchema>(schema: T, shown: TSchema) {
+  return Type.Unsafe<Static<T>>({ ...schema, '~shown': shown })
+}
+
+/** A text that came from somewhere and is shown as it is. */
+export function Text(description: string, options: object = {}) {
+  return Type.String({ description, ...options })
+}
+
+/** A whole number, not negative. */
+export function Count(description: string) {
+  return Type.Integer({ minimum: 0, description })
 }
 
 /** An object that refuses what it does not know. */

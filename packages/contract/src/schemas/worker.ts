@@ -1,127 +1,178 @@
 /** What travels between a worker and a node. All times here are milliseconds since 1970: programs speak to programs. */
 import { type Static, Type } from 'typebox'
 import { workerStates } from '../words.ts'
-import { closed, Instant, Json, Name, Nullable, Uuid, Word } from './scalars.ts'
+import { closed, Described, Instant, Json, Name, Nullable, Text, Uuid, Word } from './scalars.ts'
 
 const Millis = Type.Number({ minimum: 0, maximum: 253_402_300_800_000, description: 'Milliseconds since 1970.' })
-const Fence = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+const Fence = Type.Integer({
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'The number of the lease, as it was given out.',
+})
 
 export const PoolAnnouncement = Type.Object(
   {
-    pool: Name,
-    handlers: Type.Array(Name, { maxItems: 10_000 }),
-    slots: Type.Integer({ minimum: 0, maximum: 100_000 }),
+    pool: Described(Name, 'The name of the pool.'),
+    handlers: Type.Array(Name, { maxItems: 10_000, description: 'Handlers the worker has there.' }),
+    slots: Type.Integer({ minimum: 0, maximum: 100_000, description: 'How many executions it runs there at once.' }),
   },
-  { ...closed, title: 'PoolAnnouncement' },
+  { ...closed, title: 'PoolAnnouncement', description: 'What a worker does in one pool.' },
 )
 
 export const WorkerAnnouncement = Type.Object(
   {
-    workerId: Type.Optional(Uuid),
-    name: Name,
-    pools: Type.Array(PoolAnnouncement, { minItems: 1, maxItems: 100 }),
+    workerId: Type.Optional(Described(Uuid, 'Its id from before, to keep it; left out: a new one.')),
+    name: Described(Name, 'For people, such as the name of its host.'),
+    pools: Type.Array(PoolAnnouncement, { minItems: 1, maxItems: 100, description: 'The pools it serves.' }),
   },
-  { ...closed, title: 'WorkerAnnouncement' },
+  { ...closed, title: 'WorkerAnnouncement', description: 'A worker as it introduces itself.' },
 )
 
 export const WorkerWelcome = Type.Object(
   {
-    workerId: Uuid,
-    heartbeatEveryMs: Type.Integer({ description: 'How often to report what is held.' }),
-    suspectAfterMs: Type.Integer({ description: 'Silent for so long: no new leases.' }),
-    lostAfterMs: Type.Integer({ description: 'Silent for so long: what it holds is taken from it.' }),
-    serverTime: Millis,
+    workerId: Described(Uuid, 'Its id, for all further requests.'),
+    heartbeatEveryMs: Type.Integer({ description: 'How often to report what is held, in milliseconds.' }),
+    suspectAfterMs: Type.Integer({ description: 'After this many milliseconds of silence it gets no new leases.' }),
+    lostAfterMs: Type.Integer({
+      description: 'After this many milliseconds of silence what it holds is taken from it.',
+    }),
+    serverTime: Described(Millis, 'The clock of the node, in milliseconds since 1970.'),
   },
-  { ...closed, title: 'WorkerWelcome' },
+  { ...closed, title: 'WorkerWelcome', description: 'The rules a worker keeps to.' },
 )
 export type WorkerWelcome = Static<typeof WorkerWelcome>
 
 export const LeaseInput = Type.Object(
   {
-    pool: Name,
+    pool: Described(Name, 'The pool to lease from.'),
     slots: Type.Integer({
       minimum: 0,
       maximum: 10_000,
       description: 'Executions that can start at once. 0 waits for cancellations only.',
     }),
     prefetch: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 10_000, default: 0, description: 'Taken beyond that, to be held ready.' }),
+      Type.Integer({ minimum: 0, maximum: 10_000, default: 0, description: 'How many more to lease and hold ready.' }),
     ),
-    waitMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 60_000, default: 20_000 })),
+    waitMs: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 60_000,
+        default: 20_000,
+        description: 'How many milliseconds to wait if there is nothing.',
+      }),
+    ),
   },
-  { ...closed, title: 'LeaseInput' },
+  { ...closed, title: 'LeaseInput', description: 'What a worker can take.' },
 )
 
 export const LeasedExecution = Type.Object(
   {
     executionId: Uuid,
-    jobId: Uuid,
-    tenant: Type.String(),
-    pool: Type.String(),
-    handler: Type.String(),
-    attempt: Type.Integer({ description: '1 for the first try.' }),
-    maxAttempts: Type.Integer(),
+    jobId: Described(Uuid, 'Its job; of a submission, its own id.'),
+    tenant: Text('The tenant it belongs to.'),
+    pool: Text('The pool it was leased from.'),
+    handler: Text('The handler to run.'),
+    attempt: Type.Integer({ description: 'Which attempt this is; 1 is the first.' }),
+    maxAttempts: Type.Integer({ description: 'Attempts in all that its retry policy allows.' }),
     fence: Fence,
-    scheduledFor: Millis,
-    dueAt: Millis,
-    timeoutSec: Type.Number(),
-    deadlineAt: Nullable(Type.Number({ description: 'End of all attempts, if there is a deadline.' })),
-    heartbeatTimeoutSec: Nullable(Type.Integer()),
-    cancelGraceSec: Type.Integer(),
+    scheduledFor: Described(Millis, 'Its nominal time, in milliseconds since 1970.'),
+    dueAt: Described(Millis, 'When it was to run, in milliseconds since 1970.'),
+    timeoutSec: Type.Number({ description: 'How many seconds this attempt may run.' }),
+    deadlineAt: Nullable(
+      Type.Number({ description: 'When all attempts end, in milliseconds since 1970; null without a deadline.' }),
+    ),
+    heartbeatTimeoutSec: Nullable(
+      Type.Integer({ description: 'Without progress for this many seconds the attempt is TIMED_OUT.' }),
+    ),
+    cancelGraceSec: Type.Integer({ description: 'Seconds a handler has to end after it was told to stop.' }),
     announceStart: Type.Boolean({
       description: 'AT_MOST_ONCE: name it in `began` and wait for ACCEPTED before the handler begins.',
     }),
-    payload: Json,
-    lastProgress: Json,
-    labels: Type.Record(Type.String(), Type.String()),
-    traceparent: Nullable(Type.String()),
-    target: Json,
+    payload: Described(Json, 'For the handler, as it was written.'),
+    lastProgress: Described(Json, 'The progress that an earlier attempt reported last; null if none.'),
+    labels: Type.Record(Type.String(), Type.String(), { description: 'Inherited from its job.' }),
+    traceparent: Nullable(Text('W3C trace context of the program that created it.')),
+    target: Described(Json, 'Settings of a built-in target; null for a handler of a worker.'),
   },
-  { ...closed, title: 'LeasedExecution' },
+  { ...closed, title: 'LeasedExecution', description: 'An execution that this worker holds from now on.' },
 )
 export type LeasedExecution = Static<typeof LeasedExecution>
 
 const held = { executionId: Uuid, fence: Fence }
-export const HeldExecution = Type.Object(held, { ...closed, title: 'HeldExecution' })
+export const HeldExecution = Type.Object(held, {
+  ...closed,
+  title: 'HeldExecution',
+  description: 'One lease: an execution and the number of its lease.',
+})
 export type HeldExecution = Static<typeof HeldExecution>
 
 export const Cancellation = Type.Object(
-  { ...held, reason: Word(['CANCELLED', 'TIMED_OUT', 'LEASE_LOST']) },
-  { ...closed, title: 'Cancellation' },
+  { ...held, reason: Word(['CANCELLED', 'TIMED_OUT', 'LEASE_LOST'], { description: 'Why it is to stop.' }) },
+  { ...closed, title: 'Cancellation', description: 'An execution that this worker must stop.' },
 )
 export type Cancellation = Static<typeof Cancellation>
 
 export const LeaseAnswer = Type.Object(
-  { executions: Type.Array(LeasedExecution), cancellations: Type.Array(Cancellation), serverTime: Millis },
-  { ...closed, title: 'LeaseAnswer' },
+  {
+    executions: Type.Array(LeasedExecution, { description: 'To run.' }),
+    cancellations: Type.Array(Cancellation, { description: 'To stop.' }),
+    serverTime: Described(Millis, 'The clock of the node, in milliseconds since 1970.'),
+  },
+  { ...closed, title: 'LeaseAnswer', description: 'What there is for a worker to do.' },
 )
 
 const ReportedError = Type.Object(
   {
-    name: Type.String(),
-    message: Type.String(),
-    stack: Type.Optional(Type.String()),
+    name: Text('The name of the error; `nonRetryableErrors` compares it.'),
+    message: Text('What went wrong.'),
+    stack: Type.Optional(Text('Where in the handler.')),
   },
-  { ...closed, title: 'ReportedError', description: 'Longer than 16 KiB in all, it is cut.' },
+  { ...closed, title: 'ReportedError', description: 'The error of a handler. Longer than 16 KiB in all, it is cut.' },
 )
 
 const ended = {
   ...held,
-  startedAt: Type.Optional(Nullable(Millis)),
-  finishedAt: Type.Optional(Millis),
+  startedAt: Type.Optional(
+    Nullable(Described(Millis, 'When the handler began, in milliseconds since 1970; null if it did not.')),
+  ),
+  finishedAt: Type.Optional(Described(Millis, 'When the handler ended, in milliseconds since 1970. Left out: now.')),
   log: Type.Optional(
     Type.Array(Type.String(), { description: 'Lines of the handler. Of more than 1,000, or 64 KiB, the rest is cut.' }),
   ),
 }
-const progress = Type.Optional(Json)
+const progress = Type.Optional(Described(Json, 'The progress last reported, for the next attempt.'))
+const retryAfterMs = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    maximum: 366 * 86_400_000,
+    description: 'Milliseconds until the next attempt, instead of what the retry policy says.',
+  }),
+)
+const neverAgain = Type.Optional(
+  Type.Boolean({ description: 'True: no further attempt, whatever the retry policy says.' }),
+)
+
+const outcomeWords = {
+  SUCCEEDED: 'The handler returned.',
+  FAILED: 'The handler threw; the retry policy decides what follows.',
+  TIMED_OUT: 'The worker ended it: it ran for too long.',
+  CANCELLED: 'The worker stopped it as it was told.',
+  HANDED_BACK: 'The worker does not finish it; another one may.',
+  COMPLETED_IN_TRANSACTION: 'The handler completed it in a database transaction of its own.',
+  DEFERRED: 'Somebody else reports its end, with a completion token.',
+} as const
 
 function outcome<T extends string, P extends Record<string, ReturnType<typeof Type.Optional> | typeof ReportedError>>(
-  word: T,
+  word: T & keyof typeof outcomeWords,
   properties: P,
 ) {
   return Type.Object(
-    { outcome: Type.Unsafe<T>({ type: 'string', const: word }), ...ended, ...properties },
-    { ...closed, title: `Outcome${word}` },
+    {
+      outcome: Type.Unsafe<T>({ type: 'string', const: word, description: 'How it ended.' }),
+      ...ended,
+      ...properties,
+    },
+    { ...closed, title: `Outcome${word}`, description: outcomeWords[word] },
   )
 }
 
@@ -130,20 +181,23 @@ export const handBackReasons = ['SHUTDOWN', 'UNKNOWN_HANDLER', 'NOT_STARTED'] as
 /** How one execution ended, by its word. */
 export const OutcomeInput = Type.Unsafe<Record<string, unknown>>({
   title: 'Outcome',
+  description: 'How one execution ended, by its word.',
   type: 'object',
   discriminator: { propertyName: 'outcome' },
   required: ['outcome'],
   oneOf: [
-    outcome('SUCCEEDED', { result: Type.Optional(Json) }),
-    outcome('FAILED', {
-      error: ReportedError,
-      retryAfterMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 366 * 86_400_000 })),
-      neverAgain: Type.Optional(Type.Boolean()),
-      progress,
+    outcome('SUCCEEDED', {
+      result: Type.Optional(
+        Described(Json, 'What the handler returned: any JSON value, at most 256 KiB and 96 levels deep.'),
+      ),
     }),
+    outcome('FAILED', { error: ReportedError, retryAfterMs, neverAgain, progress }),
     outcome('TIMED_OUT', { error: Type.Optional(ReportedError), progress }),
     outcome('CANCELLED', { error: Type.Optional(ReportedError) }),
-    outcome('HANDED_BACK', { reason: Type.Optional(Word(handBackReasons)), progress }),
+    outcome('HANDED_BACK', {
+      reason: Type.Optional(Word(handBackReasons, { default: 'SHUTDOWN', description: 'Why.' })),
+      progress,
+    }),
     outcome('COMPLETED_IN_TRANSACTION', {}),
     outcome('DEFERRED', {}),
   ],
@@ -151,24 +205,44 @@ export const OutcomeInput = Type.Unsafe<Record<string, unknown>>({
 
 export const ReportInput = Type.Object(
   {
-    outcomes: Type.Optional(Type.Array(OutcomeInput, { maxItems: 10_000 })),
-    began: Type.Optional(Type.Array(HeldExecution, { maxItems: 10_000 })),
-    progress: Type.Optional(
-      Type.Array(Type.Object({ ...held, progress: Json }, { ...closed, title: 'Progress' }), { maxItems: 10_000 }),
+    outcomes: Type.Optional(Type.Array(OutcomeInput, { maxItems: 10_000, description: 'Executions that ended.' })),
+    began: Type.Optional(
+      Type.Array(HeldExecution, {
+        maxItems: 10_000,
+        description: 'Executions with `announceStart` whose handler is about to begin.',
+      }),
     ),
-    held: Type.Optional(Nullable(Type.Array(HeldExecution, { maxItems: 100_000 }))),
+    progress: Type.Optional(
+      Type.Array(
+        Type.Object(
+          { ...held, progress: Described(Json, 'Any JSON value, at most 64 KiB and 96 levels deep.') },
+          { ...closed, title: 'Progress', description: 'How far an execution has come.' },
+        ),
+        { maxItems: 10_000, description: 'Progress of executions that go on.' },
+      ),
+    ),
+    held: Type.Optional(
+      Nullable(
+        Type.Array(HeldExecution, {
+          maxItems: 100_000,
+          description: 'Everything the worker holds. Left out or null: not compared.',
+        }),
+      ),
+    ),
   },
-  { ...closed, title: 'ReportInput' },
+  { ...closed, title: 'ReportInput', description: 'What a worker has to say; empty, it is a sign of life.' },
 )
 
-const Verdict = Word(['ACCEPTED', 'REFUSED', 'BUSY'])
+const Verdict = Word(['ACCEPTED', 'REFUSED', 'BUSY'], {
+  description: 'REFUSED: the lease belongs to another attempt. BUSY: report it again.',
+})
 
 export const ReportAnswer = Type.Object(
   {
-    serverTime: Millis,
-    outcomes: Type.Array(Verdict, { description: 'In the order of the outcomes. BUSY: report it again.' }),
-    began: Type.Array(Verdict),
-    cancellations: Type.Array(Cancellation),
+    serverTime: Described(Millis, 'The clock of the node, in milliseconds since 1970.'),
+    outcomes: Type.Array(Verdict, { description: 'In the order of the outcomes.' }),
+    began: Type.Array(Verdict, { description: 'In the order of `began`.' }),
+    cancellations: Type.Array(Cancellation, { description: 'Executions to stop.' }),
     lost: Type.Array(HeldExecution, { description: 'Not this worker’s any more: stop them.' }),
     tooLarge: Type.Optional(
       Type.Array(HeldExecution, {
@@ -176,34 +250,34 @@ export const ReportAnswer = Type.Object(
       }),
     ),
   },
-  { ...closed, title: 'ReportAnswer' },
+  { ...closed, title: 'ReportAnswer', description: 'What became of a report.' },
 )
 
 export const Worker = Type.Object(
   {
     workerId: Uuid,
-    name: Type.String(),
-    tenant: Nullable(Type.String()),
-    state: Word(workerStates),
-    pools: Type.Array(PoolAnnouncement),
-    running: Type.Integer(),
-    nodeId: Uuid,
-    registeredAt: Instant,
-    seenAt: Instant,
+    name: Text('For people, such as the name of its host.'),
+    tenant: Nullable(Text('The tenant it works for; null: the installation.')),
+    state: Word(workerStates, { description: 'SUSPECT: silent for a while, it gets nothing new.' }),
+    pools: Type.Array(PoolAnnouncement, { description: 'The pools it serves.' }),
+    running: Type.Integer({ description: 'Executions it holds.' }),
+    nodeId: Described(Uuid, 'The node it last spoke to.'),
+    registeredAt: Described(Instant, 'When it registered.'),
+    seenAt: Described(Instant, 'When it was last heard of.'),
   },
-  { ...closed, title: 'Worker' },
+  { ...closed, title: 'Worker', description: 'A worker that is registered.' },
 )
 export type Worker = Static<typeof Worker>
 
 /** What an outside service that answered 202 reports later, with its bound token. */
 export const CompletionInput = Type.Object(
   {
-    outcome: Word(['SUCCEEDED', 'FAILED']),
-    result: Type.Optional(Json),
-    error: Type.Optional(ReportedError),
-    retryAfterMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 366 * 86_400_000 })),
-    neverAgain: Type.Optional(Type.Boolean()),
+    outcome: Word(['SUCCEEDED', 'FAILED'], { description: 'How it ended.' }),
+    result: Type.Optional(Described(Json, 'SUCCEEDED: any JSON value, at most 256 KiB and 96 levels deep.')),
+    error: Type.Optional(Described(ReportedError, 'FAILED: what went wrong.')),
+    retryAfterMs,
+    neverAgain,
   },
-  { ...closed, title: 'CompletionInput' },
+  { ...closed, title: 'CompletionInput', description: 'How an execution ended that a service outside ran.' },
 )
 export type CompletionInput = Static<typeof CompletionInput>

@@ -10,6 +10,7 @@ import {
   misfirePolicies,
   overlapPolicies,
   ranges,
+  timeFields,
 } from '@carillon/contract'
 import { checkJitter } from '../domain/jitter.ts'
 import { nextWithin } from '../domain/schedule.ts'
@@ -31,7 +32,6 @@ export interface DefineOptions {
   anchor?: string | null
 }
 
-const timeFields = { ONE_SHOT: 'runAt', DELAYED: 'delayMs', CRON: 'schedule', INTERVAL: 'interval' } as const
 const typesAndFields = Object.entries(timeFields)
 
 export function defineJob(input: JobInput, options: DefineOptions): JobRow {

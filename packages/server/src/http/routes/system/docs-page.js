@@ -29,10 +29,10 @@ function show(operation) {
   article.append(element('h3', {}, summary), line(element('span', { class: 'verb' }, method), ` ${path}`))
   if (description) article.append(element('p', {}, ...prose(description)))
   if (parameters.length > 0) {
-    const rows = parameters.map(({ name, in: where, required, schema }) => [
+    const rows = parameters.map(({ name, in: where, required, schema, description: meaning }) => [
       name,
       `${where}${required ? ', required' : ''}`,
-      brief(schema),
+      brief({ ...schema, description: meaning }),
     ])
     article.append(table(rows))
   }

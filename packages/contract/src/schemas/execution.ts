@@ -35,7 +35,9 @@ export const Execution = Type.Object(
     name: Nullable(Text('The name of its job.')),
     tenant: Text('The tenant it belongs to.'),
     pool: Text('The pool whose workers run it.'),
-    priority: Word(priorities, { description: 'Which executions of a tenant start first in a pool.' }),
+    priority: Word(priorities, {
+      description: 'The lane of the pool the execution waits in: a higher one is served first.',
+    }),
     handler: Text('The handler that runs it.'),
     origin: Word(origins, { description: 'What made it: its schedule, a trigger, a backfill, a submission, a graph.' }),
     scheduledFor: Described(Instant, 'Its nominal time.'),

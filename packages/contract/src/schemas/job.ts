@@ -40,7 +40,7 @@ const executionPolicy = {
   priority: Type.Optional(
     Word(priorities, {
       default: defaults.priority,
-      description: 'Which executions of a tenant start first in a pool.',
+      description: 'The lane of the pool the execution waits in: a higher one is served first.',
     }),
   ),
   retryPolicy: Type.Optional(Described(RetryPolicy, 'How failed attempts are repeated; fields left out are defaults.')),
@@ -51,7 +51,7 @@ const executionPolicy = {
     }),
   ),
   deadlineSec: Type.Optional(
-    Integer(ranges.deadlineSec, { description: 'How many seconds all attempts together may take, from `dueAt` on.' }),
+    Integer(ranges.deadlineSec, { description: 'How many seconds all attempts together may take, from `firedAt` on.' }),
   ),
   heartbeatTimeoutSec: Type.Optional(
     Integer(ranges.heartbeatTimeoutSec, {
@@ -141,7 +141,7 @@ const scheduleFields = {
   jitterSec: Type.Optional(
     Integer(ranges.jitterSec, {
       description:
-        'Each occurrence is due up to this many seconds after its nominal time; the same occurrence, the same delay.',
+        'Delays every occurrence by a fixed offset of the job, smaller than this many seconds, to spread equal schedules.',
     }),
   ),
   misfire: Type.Optional(
@@ -330,7 +330,9 @@ export const Job = Type.Object(
     startAt: Nullable(Described(Instant, 'Occurrences before this instant do not fire.')),
     endAt: Nullable(Described(Instant, 'Occurrences at or after this instant do not fire.')),
     maxFires: Nullable(Type.Integer({ description: 'After this many fires the job is COMPLETED.' })),
-    jitterSec: Type.Integer({ description: 'Each occurrence is due up to this many seconds after its nominal time.' }),
+    jitterSec: Type.Integer({
+      description: 'Every occurrence is due a fixed offset after its nominal time, smaller than this many seconds.',
+    }),
     misfire: Word(misfirePolicies, { description: 'What happens to occurrences that no node could fire in time.' }),
     misfireAfterSec: Type.Integer({ description: 'An occurrence this many seconds late counts as missed.' }),
     maxCatchUp: Type.Integer({ description: 'With FIRE_ALL: at most this many missed occurrences run.' }),
@@ -339,7 +341,9 @@ export const Job = Type.Object(
       description: 'What happens when an occurrence is due while an execution of the job is unfinished.',
     }),
     pauseAfterFailures: Nullable(Type.Integer({ description: 'This many dead executions in a row pause the job.' })),
-    priority: Word(priorities, { description: 'Which executions of a tenant start first in a pool.' }),
+    priority: Word(priorities, {
+      description: 'The lane of the pool the execution waits in: a higher one is served first.',
+    }),
     retryPolicy: Described(RetryPolicy, 'How failed attempts are repeated, defaults filled in.'),
     timeoutSec: Type.Number({ description: 'How many seconds one attempt may run.' }),
     deadlineSec: Nullable(Type.Integer({ description: 'How many seconds all attempts together may take.' })),

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { importDirection, packageImports, serverRules } from './support/import-rules.ts'
 import { importsOf, sourceFile } from './support/source-tree.ts'
-import { banned, fileSizes, leftovers, names, type Offence, skips } from './support/tidy-rules.ts'
+import { banned, fileSizes, leftovers, names, type Offence, skips, statementNames } from './support/tidy-rules.ts'
 
 const server = 'packages/server/src'
 const file = (path: string, ...lines: string[]) => sourceFile(path, `${lines.join('\n')}\n`)
@@ -192,5 +192,25 @@ describe('leftovers, skips and names', () => {
     ],
   ])('%s is a name', (path) => {
     expect(names([file(path, '')])).toEqual([])
+  })
+})
+
+describe('prepared statements', () => {
+  const query = (path: string, ...lines: string[]) => file(`${server}/${path}`, ...lines)
+
+  it('two texts under one name are found, across files and lines', () => {
+    const one = query('store/a.ts', `database.query<{ a: number }>('read-a', 'select 1')`)
+    const two = query('store/b.ts', 'await database.query(', `  'read-a',`, '  `select 2`,', ')')
+    expect(places(statementNames([one, two]))).toEqual([`${server}/store/b.ts:1`])
+  })
+
+  it('one text under one name is fine wherever it is used; so is a statement without a name', () => {
+    const one = query('store/a.ts', `database.query('renew', renewSql, [])`)
+    const two = query(
+      'pulse/b.ts',
+      `client.query({ name: 'renew', text: renewSql })`,
+      `database.query(null, 'select 1')`,
+    )
+    expect(places(statementNames([one, two]))).toEqual([])
   })
 })

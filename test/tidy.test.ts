@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { importDirection, packageImports } from './support/import-rules.ts'
 import { readSourceTree } from './support/source-tree.ts'
-import { banned, fileSizes, leftovers, names, type Offence, skips } from './support/tidy-rules.ts'
+import { banned, fileSizes, leftovers, names, type Offence, skips, statementNames } from './support/tidy-rules.ts'
 
 const files = readSourceTree()
 /** The rules themselves quote what they forbid. */
@@ -28,6 +28,10 @@ describe('the source tree', () => {
 
   it('nothing banned is used: the wall clock, the environment, the console, debuggers, tests that run alone', () => {
     expect(list(banned(speaking))).toEqual([])
+  })
+
+  it('no two prepared statements have one name', () => {
+    expect(list(statementNames(files))).toEqual([])
   })
 
   it('no notes are left over', () => {

@@ -4,9 +4,10 @@
  * failed may have happened.
  */
 import type pg from 'pg'
+import { ConnectionLostError } from '../../packages/server/src/lib/postgres-client.ts'
 import { Database } from '../../packages/server/src/store/database.ts'
 import { mayRetryAtOnce } from '../../packages/server/src/store/trouble.ts'
-import { type Network, trouble } from './network.ts'
+import type { Network } from './network.ts'
 import { type Postgres, type Statement, serverTime } from './postgres.ts'
 import type { Session, Sessions } from './sessions.ts'
 import type { Trace } from './trace.ts'
@@ -94,7 +95,7 @@ export class SimulatedDatabase extends Database {
         )
       const silence = world.later(limitMs + silenceMs, () => {
         over = true
-        reject(new Error('Query read timeout'))
+        reject(lost('no answer'))
       })
       const fails = network.hits('failBefore', about)
       const statement: Statement = {
@@ -103,12 +104,11 @@ export class SimulatedDatabase extends Database {
         done: (error, result) => {
           if (error) return settle(() => reject(error), network.latency())
           trace.ran(statement, result!.rows)
-          if (network.hits('failAfter', about))
-            settle(() => reject(trouble('ECONNRESET', about)), network.between(1, 200))
+          if (network.hits('failAfter', about)) settle(() => reject(lost('ECONNRESET')), network.between(1, 200))
           else settle(() => resolve(result!.rows), this.#back(about))
         },
       }
-      if (fails) settle(() => reject(trouble('ECONNRESET', about)), network.between(1, 200))
+      if (fails) settle(() => reject(lost('ECONNRESET')), network.between(1, 200))
       else world.outside(this.#there(name, about), () => postgres.run(statement))
     })
     await tamper?.after?.(name, rows, this)
@@ -125,4 +125,8 @@ export class SimulatedDatabase extends Database {
     const { network } = this.#options
     return network.hits('slowStatement', about) ? network.between(50, 2_500) : network.between(1, 2)
   }
+}
+
+function lost(why: string): ConnectionLostError {
+  return new ConnectionLostError(null, why)
 }

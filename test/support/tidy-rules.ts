@@ -1,6 +1,6 @@
 /** Rules of style that no linter knows, each a function from files to offences. */
 import { posix } from 'node:path'
-import { isTest, linesWith, type SourceFile, stemOf } from './source-tree.ts'
+import { isTest, lineAt, linesWith, type SourceFile, stemOf } from './source-tree.ts'
 
 export interface Offence {
   /** file:line */
@@ -57,6 +57,14 @@ export const bans: Record<string, Ban> = {
       !file.path.startsWith('packages/') ||
       ['packages/sdk/src/logger.ts', 'packages/sdk/src/worker/testing/throughput.ts'].includes(file.path),
   },
+  'a bare connection': {
+    pattern: /\bnew (pg\.)?(Client|Pool)\(/,
+    why: 'PostgresClient listens for errors from its birth and names them; Database pools it',
+    but: (file) =>
+      !file.path.startsWith('packages/server/src/') ||
+      isTest(file) ||
+      ['packages/server/src/store/database.ts', 'packages/server/src/lib/postgres-client.ts'].includes(file.path),
+  },
   debugger: { pattern: /\bdebugger\b/, why: 'left over', but: () => false },
   'a test that runs alone': { pattern: /\.only\(/, why: 'it hides all the others', but: () => false },
 }
@@ -69,6 +77,29 @@ export function banned(files: readonly SourceFile[]): Offence[] {
         linesWith(file.code, pattern).map((line) => ({ at: `${file.path}:${line}`, what: `${what}: ${why}` })),
       ),
   )
+}
+
+/** `query('name', text` and helpers like it: a name in quotes, then the text or a constant that holds it. */
+const namedStatement =
+  /\b(?:query|read)(?:<[^;]*?>)?\(\s*'([a-z][a-z0-9-]*)',\s*(\w+)?|\bname: '([a-z][a-z0-9-]*)',\s*text: (\w+)?/g
+
+/** PostgreSQL keeps a prepared statement per connection: two texts under one name fail on some connections, not on others. */
+export function statementNames(files: readonly SourceFile[]): Offence[] {
+  const first = new Map<string, { at: string; text: string }>()
+  return files
+    .filter((file) => file.path.startsWith('packages/server/src/') && !isTest(file))
+    .flatMap((file) =>
+      [...file.code.matchAll(namedStatement)].flatMap((match): Offence[] => {
+        const name = match[1] ?? match[3]!
+        const at = `${file.path}:${lineAt(file.code, match.index)}`
+        const text = match[2] ?? match[4] ?? at
+        const known = first.get(name)
+        first.set(name, known ?? { at, text })
+        return known === undefined || known.text === text
+          ? []
+          : [{ at, what: `${known.at} has a prepared statement of the name ${name} too: one name, one text` }]
+      }),
+    )
 }
 
 const leftover = /\b(TODO|FIXME|XXX)\b/

@@ -99,8 +99,11 @@ function exitCodeOf(code: ErrorCode): ExitCode {
 
 const connectionCodes = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'EPIPE'],
-  // PostgreSQL: wrong password, no such role or database, too many connections, starting up or shutting down.
-  ...['28P01', '28000', '3D000', '53300', '57P03', '08006', '08001', '08004'],
+  'ERR_CONNECTION_LOST',
+  // PostgreSQL: wrong password, no such role or database, too many connections, connection ended by an operator or a
+  // timeout, crashed, starting up or shutting down, statement timed out.
+  ...['28P01', '28000', '3D000', '53300', '57P01', '57P02', '57P03', '57P05', '57014', '55P03', '25P03'],
+  ...['08000', '08001', '08003', '08004', '08006'],
 ])
 
 function connectionTrouble(thrown: unknown): string | null {

@@ -34,6 +34,7 @@ import { NotifySignals } from './signals/notify.ts'
 import type { Signals } from './signals/port.ts'
 import { Database } from './store/database.ts'
 import { migrate } from './store/migrate.ts'
+import { waitOut } from './store/wait-out.ts'
 import { Submissions } from './submissions/submissions.ts'
 import { BoundTokens } from './targets/bound-tokens.ts'
 import { Duties } from './upkeep/duties.ts'
@@ -59,6 +60,8 @@ export interface EngineParts {
   /** A number between 0 and 1, for the jitter of retries. */
   chance?: () => number
 }
+
+const startPatienceMs = 30_000
 
 export class Engine implements Service {
   readonly nodeId: string
@@ -90,6 +93,7 @@ export class Engine implements Service {
   >
   readonly #services: Service[]
   readonly #stopOrder: Service[]
+  readonly #started = new Set<Service>()
 
   constructor(config: EngineConfig, logger: Logger, options: { targets?: TargetRules; parts?: EngineParts } = {}) {
     const { parts = {} } = options
@@ -225,27 +229,51 @@ export class Engine implements Service {
     this.#stopOrder = [...earlier, dispatcher, virtualTimes, pulse, leadership, signals]
   }
 
+  /**
+   * A database that does not answer at all fails the start at once. After its first answer, trouble that passes is waited
+   * out for `startPatienceMs`. A start that fails leaves nothing running.
+   */
   async start(): Promise<void> {
     const { shardCount, partitionHours, retentionDays } = this.#config
-    await migrate(this.database, { shardCount, partitionHours, retentionDays })
-    await this.#setClock()
-    // The days needed now must be there before anything is written.
-    await this.#partitioner.createMissing()
-    for (const service of this.#services) await service.start()
+    try {
+      await this.database.query(null, 'select 1')
+      await this.#step(() => migrate(this.database, { shardCount, partitionHours, retentionDays }))
+      await this.#step(() => this.#setClock())
+      // The days needed now must be there before anything is written.
+      await this.#step(() => this.#partitioner.createMissing())
+      for (const service of this.#services) {
+        this.#started.add(service)
+        await this.#step(() => service.start())
+      }
+    } catch (error) {
+      await this.#stopServices()
+      await this.database.end()
+      throw error
+    }
   }
 
   async stop(): Promise<void> {
     await this.submitter.idle()
     await this.completion.idle()
-    for (const service of this.#stopOrder) {
-      // The database may be gone: then the others find out by themselves, and we go all the same.
-      await service.stop().catch((error: unknown) => {
-        this.#logger.warn({ err: error }, 'a part could not take its leave of the installation')
-      })
-    }
+    await this.#stopServices()
     await this.completion.idle()
     await this.#failures.idle()
     await this.database.end()
+  }
+
+  #step<T>(work: () => Promise<T>): Promise<T> {
+    const onTrouble = (error: unknown, retryInMs: number) =>
+      this.#logger.warn({ err: error, retryInMs }, 'the database is in trouble, starting goes on')
+    return waitOut(work, { forMs: startPatienceMs, onTrouble })
+  }
+
+  async #stopServices(): Promise<void> {
+    for (const service of this.#stopOrder.filter((each) => this.#started.delete(each))) {
+      // The database may be gone: the other nodes notice that without our help.
+      await service.stop().catch((error: unknown) => {
+        this.#logger.warn({ err: error }, 'a service failed to stop cleanly')
+      })
+    }
   }
 
   async #setClock(): Promise<void> {

@@ -1,4 +1,4 @@
-import pg from 'pg'
+import { PostgresClient } from '../lib/postgres-client.ts'
 import { unavailable } from './failure.ts'
 import { SUPERUSER } from './initdb.ts'
 import { HOST } from './port.ts'
@@ -31,8 +31,7 @@ export function urlOf({ port, password }: Access, database: string): string {
 }
 
 async function query(connectionString: string, sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
-  client.on('error', () => {}) // The query that meets the broken connection tells.
+  const client = new PostgresClient({ connectionString, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
   await client.connect()
   try {
     await client.query(sql)

@@ -42,10 +42,10 @@ export class PostgresLeadership implements Leadership {
   }
 
   async start(): Promise<void> {
+    await this.runOnce()
     this.#unsubscribe = this.#options.signals.subscribe((signal) => {
       if (signal.kind === 'SHARDS') this.#loop.wake()
     })
-    await this.runOnce()
     await this.#loop.start()
   }
 

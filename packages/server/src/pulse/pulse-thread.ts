@@ -1,6 +1,6 @@
 /** The thread behind Pulse. It holds one connection and connects again when it breaks. */
 import { parentPort, workerData } from 'node:worker_threads'
-import pg from 'pg'
+import { PostgresClient } from '../lib/postgres-client.ts'
 import { renewLeaseSql } from '../store/shards/claim.ts'
 import { seeWorkersSql } from '../store/workers/register.ts'
 import type { PulseMessage, PulseSettings } from './pulse.ts'
@@ -8,7 +8,7 @@ import type { PulseMessage, PulseSettings } from './pulse.ts'
 const { settings, life } = workerData as { settings: PulseSettings; life: Int32Array }
 
 let workerIds: string[] = []
-let client = null as pg.Client | null
+let client = null as PostgresClient | null
 let lifeSeen = -1
 let lifeSeenAt = performance.now()
 let workersSeenAt = Number.NEGATIVE_INFINITY
@@ -66,8 +66,8 @@ async function beat(): Promise<void> {
   }
 }
 
-async function connect(): Promise<pg.Client> {
-  const fresh = new pg.Client({
+async function connect(): Promise<PostgresClient> {
+  const fresh = new PostgresClient({
     connectionString: settings.databaseUrl,
     application_name: 'carillon pulse',
     keepAlive: true,

@@ -4,6 +4,8 @@
  * lie below the leadership lease: a frozen leader cannot hold its shards' locks past it.
  */
 import pg from 'pg'
+import { assert } from '../lib/assert.ts'
+import { ConnectionLostError, connectError, PostgresClient, type StatementConfig } from '../lib/postgres-client.ts'
 import { mayRetryAtOnce } from './trouble.ts'
 
 const { Pool, types } = pg
@@ -34,6 +36,7 @@ export class Database {
   readonly #pool: pg.Pool
   readonly #statementTimeoutMs: number
   readonly #virtualNow: (() => Date) | undefined
+  #ended: Promise<void> | null = null
 
   constructor(options: DatabaseOptions) {
     this.#virtualNow = options.virtualNow
@@ -50,6 +53,7 @@ export class Database {
       statement_timeout: options.statementTimeoutMs,
       idle_in_transaction_session_timeout: options.statementTimeoutMs,
       types: parsers,
+      Client: PostgresClient,
     })
     // A connection lost while idle is replaced by the next query; the listener keeps it from ending the process.
     this.#pool.on('error', options.onError ?? (() => {}))
@@ -70,35 +74,46 @@ export class Database {
     values: unknown[] = [],
     options: { withinMs?: number } = {},
   ): Promise<Row[]> {
-    const query_timeout = (options.withinMs ?? this.#statementTimeoutMs) + silenceMs
-    const query = { text, values, query_timeout, ...(name !== null && { name }) }
+    if (name !== null) checkName(name, text)
+    const answerWithinMs = (options.withinMs ?? this.#statementTimeoutMs) + silenceMs
+    const query = { text, values, answerWithinMs, ...(name !== null && { name }) }
     for (let tries = 1; ; tries++) {
       try {
         if (options.withinMs !== undefined) return await this.#queryWithin<Row>(options.withinMs, query)
-        const result = await this.#pool.query<Row>(query)
-        return result.rows
+        return await this.#queryOnce<Row>(query)
       } catch (error) {
-        if (tries >= 10 || !mayRetryAtOnce(error)) throw error
+        if (tries < 10 && mayRetryAtOnce(error)) continue
+        // From here the stack leads to the caller; where the answer was received, it leads to the socket.
+        if (error instanceof pg.DatabaseError || error instanceof ConnectionLostError) Error.captureStackTrace(error)
+        throw error
       }
     }
   }
 
+  /** As `pool.query` does it, but for errors of getting a connection, which are named as such. */
+  #queryOnce<Row extends pg.QueryResultRow>(query: StatementConfig): Promise<Row[]> {
+    return new Promise((resolve, reject) => {
+      this.#pool.connect((error, client, release) => {
+        if (error) return reject(connectError(error))
+        client!.query<Row>(query, (error: Error | null, result) => {
+          release(error ?? undefined)
+          if (error) reject(error)
+          else resolve(result.rows)
+        })
+      })
+    })
+  }
+
   /** In a transaction, so that the limit is gone with it, whoever is given the connection next. */
-  async #queryWithin<Row extends pg.QueryResultRow>(
-    withinMs: number,
-    query: pg.QueryConfig & { query_timeout: number },
-  ): Promise<Row[]> {
-    const { query_timeout } = query
-    const begin = { text: `begin; set local statement_timeout = ${withinMs}`, query_timeout }
-    const commit = { text: 'commit', query_timeout }
-    const client = await this.#pool.connect()
-    const ignore = () => {} // the statement under way says it
-    client.on('error', ignore)
+  async #queryWithin<Row extends pg.QueryResultRow>(withinMs: number, query: StatementConfig): Promise<Row[]> {
+    const { answerWithinMs } = query
+    const begin: StatementConfig = { text: `begin; set local statement_timeout = ${withinMs}`, answerWithinMs }
+    const commit: StatementConfig = { text: 'commit', answerWithinMs }
+    const client = await this.connect()
     try {
       await client.query(begin)
       const { rows } = await client.query<Row>(query)
       await client.query(commit)
-      client.off('error', ignore)
       client.release()
       return rows
     } catch (error) {
@@ -109,13 +124,27 @@ export class Database {
 
   /** A connection of its own, for LISTEN, migrations and DDL. The caller releases it. */
   async connect(): Promise<pg.PoolClient> {
-    const client = await this.#pool.connect()
-    // Lost while in use: the statement under way says so. Without a listener the process would end.
-    client.on('error', () => {})
-    return client
+    try {
+      return await this.#pool.connect()
+    } catch (error) {
+      throw connectError(error)
+    }
   }
 
   async end(): Promise<void> {
-    await this.#pool.end()
+    this.#ended ??= this.#pool.end()
+    await this.#ended
   }
+}
+
+const texts = new Map<string, string>()
+
+/**
+ * One name, one text. PostgreSQL keeps a prepared statement per connection, so two texts under one name would fail only
+ * on the connections that happened to see the other one first.
+ */
+function checkName(name: string, text: string): void {
+  const known = texts.get(name)
+  if (known === undefined) texts.set(name, text)
+  else assert(known === text, `two statements are called ${name}`)
 }

@@ -37,8 +37,6 @@ export interface InstallationSettings {
 
 export async function migrate(database: Database, settings: InstallationSettings): Promise<void> {
   const client = await database.connect()
-  // A connection that breaks fails the statement under way; without a listener it would end the process as well.
-  client.on('error', () => {})
   try {
     // Building the schema takes longer than a statement of the engine may.
     await client.query('set statement_timeout = 0')

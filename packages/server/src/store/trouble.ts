@@ -1,4 +1,10 @@
-/** Passing trouble with PostgreSQL, told apart from errors that will come again: by SQLSTATE and errno, never by text. */
+/**
+ * Passing trouble with PostgreSQL, told apart from errors that will come again: by SQLSTATE, or because the connection
+ * failed (lib/postgres-client.ts), never by text. Only errors of the driver count: a refused connection of an HTTP
+ * target is no trouble with the database, and a bug is none either.
+ */
+import pg from 'pg'
+import { ConnectionLostError } from '../lib/postgres-client.ts'
 
 /** The statement can be sent again at once: nothing of it happened. */
 const retryAtOnce = new Set([
@@ -25,34 +31,24 @@ const waitAndRetry = new Set([
   '57P05', // idle_session_timeout
   '25P03', // idle_in_transaction_session_timeout
   '58030', // io_error
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ERR_CONNECTION_LOST',
 ])
 
 export function mayRetryAtOnce(error: unknown): boolean {
-  return retryAtOnce.has(codeOf(error))
+  return error instanceof pg.DatabaseError && retryAtOnce.has(codeOf(error))
 }
 
 export function isPassing(error: unknown): boolean {
-  return retryAtOnce.has(codeOf(error)) || waitAndRetry.has(codeOf(error))
+  if (error instanceof ConnectionLostError) return true
+  return error instanceof pg.DatabaseError && (retryAtOnce.has(codeOf(error)) || waitAndRetry.has(codeOf(error)))
 }
 
 /** The statement took longer than it may: a smaller one may go through. */
 export function wasTooSlow(error: unknown): boolean {
-  return codeOf(error) === '57014'
+  return error instanceof pg.DatabaseError && codeOf(error) === '57014'
 }
 
+/** The SQLSTATE, also of errors of other drivers. */
 export function codeOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return ''
-  if ('code' in error && typeof error.code === 'string') return error.code
-  // node-postgres names a lost connection by message only; its errors then carry no code.
-  if (error instanceof Error && error.constructor === Error && !('severity' in error)) return 'ERR_CONNECTION_LOST'
-  return ''
+  return 'code' in error && typeof error.code === 'string' ? error.code : ''
 }

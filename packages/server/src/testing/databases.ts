@@ -6,6 +6,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { assert } from '../lib/assert.ts'
 import { monotonicMs } from '../lib/clock.ts'
+import { PostgresClient } from '../lib/postgres-client.ts'
 import { Database } from '../store/database.ts'
 import { migrate, schemaSql } from '../store/migrate.ts'
 import { createPartition } from '../store/partitions/manage.ts'
@@ -153,8 +154,7 @@ function urlOf(server: string, name: string): string {
 }
 
 async function withClient(url: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
-  const client = new pg.Client({ connectionString: url, application_name: 'carillon testing' })
-  client.on('error', () => {}) // the statement under way says it
+  const client = new PostgresClient({ connectionString: url, application_name: 'carillon testing' })
   await client.connect()
   try {
     await work(client)

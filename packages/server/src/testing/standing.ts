@@ -19,7 +19,7 @@ export interface Standing {
 /** `workerIds`: those that live. What any other holds is lost once it was silent for so long. */
 export async function readStanding(database: Database, workerIds: string[], lostMs: number): Promise<Standing> {
   const rows = await database.query<{ due: Chore[]; next: number | null; ready: string[]; held: string[] }>(
-    'read-standing',
+    'read-test-standing',
     `with instants (what, at) as (
        select 'FIRE', due from carillon.schedules where due is not null
        union all select 'FIRE', due from carillon.retries

@@ -24,7 +24,7 @@ export interface Stood extends Standing {
 
 export async function readStanding(database: Database, tenant: string, key: string): Promise<Stood | null> {
   const rows = await database.query<Stood>(
-    'read-standing',
+    'read-dedupe',
     `select d.execution_id "submissionId", coalesce(carillon.fired_as(d.execution_id), d.execution_id) "executionId",
        carillon.ms(d.first_at) "firstAt", carillon.ms(d.window_until) "windowUntil",
        carillon.standing(d.execution_id) state

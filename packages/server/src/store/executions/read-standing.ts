@@ -25,7 +25,7 @@ export interface Standing {
 /** Indexes: the primary keys of each table, jobs_by_id, executions_job. */
 export async function readStanding(database: Database, executionId: string): Promise<Standing | null> {
   const rows = await database.query<Standing>(
-    'read-standing',
+    'read-execution-standing',
     `select j.state "jobState", j.overlap, coalesce(p.paused, false) "poolPaused", carillon.ms(t.due) "backAt",
        w.execution_id is not null waits, q.execution_id is not null queued,
        case when w.execution_id is null then '[]' else (

@@ -159,8 +159,6 @@ async function withConnection<T>(
   work: (client: pg.PoolClient) => Promise<T>,
 ): Promise<T> {
   const client = await database.connect()
-  // A connection that breaks fails the statement under way; without a listener it would end the process as well.
-  client.on('error', () => {})
   try {
     await client.query(
       `set lock_timeout = ${limits.lockTimeoutMs}; set statement_timeout = ${limits.statementTimeoutMs}`,

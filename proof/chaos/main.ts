@@ -90,7 +90,7 @@ function wholeChaos(seed: number): Promise<ChaosResult> {
     // Quick to notice, so that a fault is over in seconds; a worker is lost after 4.
     engine: { leaseMs: 2_000, heartbeatEveryMs: 1_000, workerLostMs: 4_000, pollMs: 500 },
     recoveryMs: 12_000,
-    bounds: { fireMs: 2_000, startMs: 5_000 },
+    bounds: { fireMs: 2_000, startMs: 5_000, lostMs: 60_000 },
   })
 }
 
@@ -102,7 +102,7 @@ function wholeOutage(seed: number, seconds: number): Promise<ChaosResult> {
     // As it is shipped: a worker is lost after 30 s.
     engine: {},
     recoveryMs: 20_000,
-    bounds: { fireMs: 2_000, startMs: 5_000 },
+    bounds: { fireMs: 2_000, startMs: 5_000, lostMs: 60_000 },
   })
 }
 

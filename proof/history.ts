@@ -18,6 +18,8 @@ export interface History {
   runs: Run[]
   /** Every lease that was given, if somebody saw them all. */
   leases: Lease[] | null
+  /** Workers that died for good while nothing but the sweeping node was disturbed; empty unless somebody saw to that. */
+  silenced: Silenced[]
   /** When and how the installation was disturbed. Outside of these it counts as healthy, after the time given here. */
   troubles: Trouble[]
   /** So long after a trouble it may still be felt. */
@@ -33,6 +35,8 @@ export interface Bounds {
   fireMs: number
   /** From due to the handler's start, where neither a retry nor an overlap policy makes it wait. */
   startMs: number
+  /** From the last moment at which a worker can have been heard until its leases are ended. */
+  lostMs: number
 }
 
 export interface LedgerRow {
@@ -103,6 +107,11 @@ export interface Lease {
   at: number
   /** When it ended: reported, handed back, taken away. Null: it runs on. */
   until: number | null
+}
+
+export interface Silenced {
+  workerId: string
+  at: number
 }
 
 export interface Trouble {

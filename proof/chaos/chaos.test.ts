@@ -8,7 +8,7 @@ import { overlapNotChecked, rowsLost } from './sabotage.test-support.ts'
 
 const never = new AbortController().signal
 /** What it shows is that nothing is lost or doubled, not how fast a busy machine is. */
-const patient = { recoveryMs: 60_000, bounds: { fireMs: 60_000, startMs: 60_000 } }
+const patient = { recoveryMs: 60_000, bounds: { fireMs: 60_000, startMs: 60_000, lostMs: 60_000 } }
 const small = { nodes: 2, workers: 2, slots: 30, jobs: 40, seed: 1, signal: never, log: () => {} }
 const quick = { leaseMs: 1_000, renewEveryMs: 200, statementTimeoutMs: 900, heartbeatEveryMs: 300, workerLostMs: 1_500 }
 

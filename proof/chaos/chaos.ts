@@ -12,6 +12,7 @@ import { FaultRunner } from './fault-runner.ts'
 import type { FaultKind } from './faults.ts'
 import { type Judgement, judgeStage } from './judgement.ts'
 import { Load } from './load.ts'
+import { keepingRecords, type RecordsOptions } from './records.ts'
 import { Stage } from './stage.ts'
 
 export interface ChaosOptions {
@@ -33,9 +34,12 @@ export interface ChaosOptions {
   sabotage?: (stage: Stage) => Promise<void>
   signal: AbortSignal
   log: (line: string) => void
+  records?: RecordsOptions['records']
 }
 
 export interface ChaosResult extends Judgement {
+  /** Where the records of a failing run are. */
+  records?: string
   /** Done, by kind. */
   faults: Record<string, number>
   acknowledged: number
@@ -49,9 +53,13 @@ const tellEveryMs = 5_000
 const settleForMs = 120_000
 
 export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
+  await using stage = await Stage.open({ ...options, tenants })
+  return await keepingRecords(stage, options, () => disturb(stage, options))
+}
+
+async function disturb(stage: Stage, options: ChaosOptions): Promise<ChaosResult> {
   const { seed, seconds, signal, log, engine, recoveryMs, bounds } = options
   const random = new Random(seed, 'chaos')
-  await using stage = await Stage.open({ ...options, tenants })
   signal.throwIfAborted()
   await options.sabotage?.(stage)
   const startAt = nextSecond() + leadMs

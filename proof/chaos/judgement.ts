@@ -44,6 +44,7 @@ export async function judgeStage(stage: Stage, observed: Observed): Promise<Judg
     spans: await readSpans(ask),
     runs: await stage.runs(),
     leases: null,
+    silenced: [],
     slackMs,
   }
   const { verified, counted } = await compareOccurrences(stage, observed)

@@ -2,20 +2,28 @@
  * Chaos on real processes, and an outage of the database.
  *
  *   npm run chaos -- --seconds 300 --seed 7 [--json]
+ *   npm run chaos -- --seconds 60 --seeds 50 --burn 2      several seeds, one after the other, while two processes burn the CPU
  *   npm run chaos -- --outage 40 [--json]
  *
- * Exits with 1 if anything was violated, or if a run of 300 s or more did less than it is there for.
+ * Exits with 1 if anything was violated, or if a run of 300 s or more did less than it is there for. A failing run leaves its
+ * records and logs in `chaos-records/seed-<seed>`, or under the directory given with --records.
  */
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { Burners } from './burners.ts'
 import { type ChaosResult, chaos } from './chaos.ts'
 import { faultKinds } from './faults.ts'
 import { evidence } from './judgement.ts'
 import { outage } from './outage.ts'
+import { hasFailed, type Summary, summaryTable } from './summary.ts'
 
 const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '300' },
     seed: { type: 'string' },
+    seeds: { type: 'string', default: '1' },
+    burn: { type: 'string', default: '0' },
+    records: { type: 'string', default: 'chaos-records' },
     outage: { type: 'string' },
     json: { type: 'boolean', default: false },
   },
@@ -37,19 +45,44 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   })
 }
 
-const seed = whole('seed', values.seed ?? `${Math.floor(Math.random() * 1e9)}`, 0)
-try {
-  const result = values.outage === undefined ? await wholeChaos() : await wholeOutage(whole('outage', values.outage, 1))
-  tell(result)
-} catch (error) {
-  if (!interrupt.signal.aborted) throw error
-  process.exitCode = 130
+const first = whole('seed', values.seed ?? `${Math.floor(Math.random() * 1e9)}`, 0)
+const seeds = whole('seeds', values.seeds, 1)
+const burn = whole('burn', values.burn, 0)
+const summaries: Summary[] = []
+{
+  await using _burners = new Burners(burn)
+  if (burn > 0) log(`${burn} processes burn the CPU`)
+  for (let seed = first; seed < first + seeds && !interrupt.signal.aborted; seed++) {
+    const summary = await runSeed(seed)
+    if (summary !== null) summaries.push(summary)
+  }
+}
+if (seeds > 1) for (const line of summaryTable(summaries)) log(line)
+if (interrupt.signal.aborted) process.exitCode = 130
+else if (summaries.some(hasFailed)) process.exitCode = 1
+
+/** Null: it was interrupted. */
+async function runSeed(seed: number): Promise<Summary | null> {
+  try {
+    const outageSec = values.outage === undefined ? null : whole('outage', values.outage, 1)
+    return tell(seed, outageSec === null ? await wholeChaos(seed) : await wholeOutage(seed, outageSec))
+  } catch (error) {
+    if (interrupt.signal.aborted) return null
+    log(`seed ${seed} did not come to its end: ${error instanceof Error ? error.stack : error}`)
+    return { seed, error: String(error) }
+  }
 }
 
-function wholeChaos(): Promise<ChaosResult> {
+function recordsOf(seed: number) {
+  const what = values.outage === undefined ? `--seconds ${values.seconds}` : `--outage ${values.outage}`
+  const burning = burn > 0 ? ` --burn ${burn}` : ''
+  return { folder: resolve(values.records), again: `npm run chaos -- ${what} --seed ${seed}${burning}` }
+}
+
+function wholeChaos(seed: number): Promise<ChaosResult> {
   const seconds = whole('seconds', values.seconds, 30)
   return chaos({
-    ...{ seconds, seed, log, signal: interrupt.signal },
+    ...{ seconds, seed, log, signal: interrupt.signal, records: recordsOf(seed) },
     ...{ nodes: 3, workers: 4, slots: 50, jobs: 250 },
     kinds: faultKinds,
     rounds: Math.max(1, Math.floor(seconds / 75)),
@@ -57,24 +90,24 @@ function wholeChaos(): Promise<ChaosResult> {
     // Quick to notice, so that a fault is over in seconds; a worker is lost after 4.
     engine: { leaseMs: 2_000, heartbeatEveryMs: 1_000, workerLostMs: 4_000, pollMs: 500 },
     recoveryMs: 12_000,
-    bounds: { fireMs: 2_000, startMs: 5_000 },
+    bounds: { fireMs: 2_000, startMs: 5_000, lostMs: 60_000 },
   })
 }
 
-function wholeOutage(seconds: number): Promise<ChaosResult> {
+function wholeOutage(seed: number, seconds: number): Promise<ChaosResult> {
   return outage({
-    ...{ seconds, seed, log, signal: interrupt.signal },
+    ...{ seconds, seed, log, signal: interrupt.signal, records: recordsOf(seed) },
     ...{ nodes: 3, workers: 4, slots: 50, jobs: 100, long: 10 },
     ...{ beforeMs: 10_000, afterMs: 40_000 },
     // As it is shipped: a worker is lost after 30 s.
     engine: {},
     recoveryMs: 20_000,
-    bounds: { fireMs: 2_000, startMs: 5_000 },
+    bounds: { fireMs: 2_000, startMs: 5_000, lostMs: 60_000 },
   })
 }
 
-function tell({ history, violations, ...figures }: ChaosResult): void {
-  const { lost, doubled, fired } = figures
+function tell(seed: number, { history, violations, ...figures }: ChaosResult): Summary {
+  const { lost, doubled, fired, longestGapMs, records } = figures
   const shortfalls = shortfallsOf(figures)
   for (const [checker, own] of Map.groupBy(violations, (violation) => violation.checker)) {
     for (const { subject, problem } of own.slice(0, shown)) {
@@ -89,7 +122,7 @@ function tell({ history, violations, ...figures }: ChaosResult): void {
   if (values.json) {
     console.log(JSON.stringify({ ...figures, violations, seed, shortfalls }))
   }
-  process.exitCode = violations.length > 0 || shortfalls.length > 0 ? 1 : 0
+  return { seed, violations, shortfalls, lost, doubled, fired, longestGapMs, records }
 }
 
 function shortfallsOf({ faults, fired }: Pick<ChaosResult, 'faults' | 'fired'>): string[] {

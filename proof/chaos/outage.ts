@@ -11,6 +11,7 @@ import { Random } from '../simulate/random.ts'
 import { aborted, type ChaosResult, nextSecond, settled, tellProgress, tenants } from './chaos.ts'
 import { judgeStage } from './judgement.ts'
 import { Load } from './load.ts'
+import { keepingRecords, type RecordsOptions } from './records.ts'
 import { Stage } from './stage.ts'
 import { takenAway } from './taken-away.ts'
 import { work } from './worker-process.ts'
@@ -33,6 +34,7 @@ export interface OutageOptions {
   bounds: Bounds
   signal: AbortSignal
   log: (line: string) => void
+  records?: RecordsOptions['records']
 }
 
 export interface OutageResult extends ChaosResult {
@@ -43,9 +45,13 @@ export interface OutageResult extends ChaosResult {
 const leadMs = 2_000
 
 export async function outage(options: OutageOptions): Promise<OutageResult> {
+  await using stage = await Stage.open({ ...options, tenants })
+  return await keepingRecords(stage, options, () => takeDatabaseAway(stage, options))
+}
+
+async function takeDatabaseAway(stage: Stage, options: OutageOptions): Promise<OutageResult> {
   const { seed, seconds, signal, log, recoveryMs, bounds } = options
   const awayMs = seconds * 1_000
-  await using stage = await Stage.open({ ...options, tenants })
   signal.throwIfAborted()
   const startAt = nextSecond() + leadMs
   const to = startAt + options.beforeMs + awayMs + options.afterMs

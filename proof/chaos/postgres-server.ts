@@ -2,19 +2,23 @@
  * The PostgreSQL of a run: the one Carillon brings, fsync on, which can be killed and comes back on the same data. One thing
  * at a time is done to it, in the order in which it was asked for; once it was stopped for good it does not come back.
  */
+import { appendFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../packages/server/src/embedded/index.ts'
 
 export class PostgresServer {
   readonly #dataDir: string
   readonly #settings: Record<string, string>
+  readonly #logFile: string
   #running: EmbeddedPostgres | null = null
   #url = ''
   #closed = false
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(dataDir: string, settings: Record<string, string>) {
+  constructor(options: { dataDir: string; logFile: string; settings: Record<string, string> }) {
+    const { dataDir, logFile, settings } = options
     this.#dataDir = dataDir
+    this.#logFile = logFile
     this.#settings = settings
   }
 
@@ -34,7 +38,8 @@ export class PostgresServer {
   start(): Promise<void> {
     return this.#inTurn(async () => {
       if (this.#closed || this.#running) return
-      this.#running = await startEmbeddedPostgres({ dataDir: this.#dataDir, settings: this.#settings, log: () => {} })
+      const log = (line: string) => appendFileSync(this.#logFile, `${line}\n`)
+      this.#running = await startEmbeddedPostgres({ dataDir: this.#dataDir, settings: this.#settings, log })
       this.#url = this.#running.url
     })
   }

@@ -3,7 +3,7 @@
  * any two that speak to each other. Nodes reach the database by a way each; a worker has a way to each node, and so has the
  * client. Everything is on loopback, and all of it ends with the stage.
  */
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { copyFile, cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { EngineSettings } from '@carillon/server'
@@ -59,10 +59,16 @@ export class Stage {
   tokens: Tokens = { worker: '', tenants: new Map() }
   readonly #proxies: TcpProxy[] = []
   readonly #ports: number[] = []
+  readonly #logs: string
 
   private constructor(folder: string) {
     this.folder = folder
-    this.postgres = new PostgresServer(join(folder, 'postgres'), { max_connections: `${maxConnections}` })
+    this.#logs = join(folder, 'logs')
+    this.postgres = new PostgresServer({
+      dataDir: join(folder, 'postgres'),
+      logFile: join(this.#logs, 'postgres.log'),
+      settings: { max_connections: `${maxConnections}` },
+    })
   }
 
   static async open(options: StageOptions): Promise<Stage> {
@@ -114,6 +120,14 @@ export class Stage {
     await Promise.all(this.seats.filter((seat) => !seat.isUp).map((seat) => seat.start()))
   }
 
+  /** Copies the logs of all processes and what the workers wrote down, for someone who looks for a cause. */
+  async copyLogs(to: string): Promise<void> {
+    await cp(this.#logs, join(to, 'logs'), { recursive: true })
+    for (const { seat, runsFile } of this.workers) {
+      await copyFile(runsFile, join(to, `${seat.name}.runs`)).catch(() => {})
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.seats.map((seat) => seat.close()))
     await Promise.all(this.#proxies.map((proxy) => proxy.close()))
@@ -122,7 +136,7 @@ export class Stage {
   }
 
   async #build(options: StageOptions): Promise<void> {
-    const logs = join(this.folder, 'logs')
+    const logs = this.#logs
     await mkdir(logs)
     await this.postgres.start()
     await migrateDatabase({ databaseUrl: this.postgres.url })

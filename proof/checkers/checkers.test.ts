@@ -272,6 +272,17 @@ const wrong: [string, string[], History][] = [
     historyOf([{ row: occurrence(1, { finishedAt: t0 + 4_000 }).row, runs: wholeRun({ at: t0 + 3_900 }) }]),
   ],
   [
+    'held for long by a worker that is gone',
+    ['lost-is-noticed'],
+    goodHistory({
+      silenced: [{ workerId: 'gone', at: t0 }],
+      leases: [
+        { executionId: 'e1', fence: 10, workerId: 'gone', at: t0 - 5, until: t0 + 35_001 },
+        { executionId: 'e2', fence: 20, workerId: 'gone', at: t0 - 5, until: t0 + 34_000 },
+      ],
+    }),
+  ],
+  [
     'never ended',
     ['everything-ends'],
     historyOf([

@@ -15,10 +15,11 @@ export function goodHistory(change: Partial<History> = {}): History {
     spans: [span()],
     acknowledged: [{ executionId: 's1', at: t0 + 1_210 }],
     leases: null,
+    silenced: [],
     troubles: [],
     recoveryMs: 0,
     slackMs: 0,
-    bounds: { fireMs: 1_000, startMs: 2_000 },
+    bounds: { fireMs: 1_000, startMs: 2_000, lostMs: 35_000 },
     ...change,
   }
 }

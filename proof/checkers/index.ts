@@ -12,6 +12,7 @@ import { fencesOnlyGrow } from './fences-only-grow.ts'
 import { firesFromTheVersionThatStands } from './fires-from-the-version-that-stands.ts'
 import { forbidNeverOverlaps } from './forbid-never-overlaps.ts'
 import { latenessWhileHealthy } from './lateness-while-healthy.ts'
+import { lostIsNoticed } from './lost-is-noticed.ts'
 import { neverEarly } from './never-early.ts'
 import { nobodyStarves } from './nobody-starves.ts'
 import { oneLeaseAtATime } from './one-lease-at-a-time.ts'
@@ -35,6 +36,7 @@ export const checkers: Checker[] = [
   skipsHaveReasons,
   nobodyStarves,
   latenessWhileHealthy,
+  lostIsNoticed,
   everythingEnds,
 ]
 

@@ -23,6 +23,7 @@ import { registerWorker, seeWorkers } from '../../packages/server/src/store/work
 import { Submissions } from '../../packages/server/src/submissions/submissions.ts'
 import { Partitioner } from '../../packages/server/src/upkeep/partitioner.ts'
 import { Sweeper } from '../../packages/server/src/upkeep/sweeper.ts'
+import { WorkerWatch } from '../../packages/server/src/upkeep/worker-watch.ts'
 import { HeldComparison } from '../../packages/server/src/workers/held-comparison.ts'
 import { sweepEveryMs, workerLostMs } from './oracle/upkeep.ts'
 
@@ -130,8 +131,8 @@ export class Rig {
     this.comparison = new HeldComparison({ database, completion, see: (ids) => seeWorkers(database, ids) })
     this.#failures = new FailureWatch({ database, jobs, logger })
     this.#sweeper = new Sweeper({
-      ...{ database, signals, logger, onDead, everyMs: sweepEveryMs, lostMs: workerLostMs },
-      monotonic: clock.now,
+      ...{ database, signals, logger, onDead, lostMs: workerLostMs },
+      watch: new WorkerWatch({ database, logger, everyMs: sweepEveryMs, lostMs: workerLostMs }),
       end: async (held, said) =>
         (await completion.end({ ...held, actor: 'sweeper', from: 'NODE', said })) === 'ACCEPTED',
     })

@@ -64,6 +64,10 @@ export class SimulatedNode {
     return this.#process
   }
 
+  get nodeId(): string | null {
+    return this.#engine?.nodeId ?? null
+  }
+
   /** Only to be used by what runs as this node. */
   get engine(): Engine {
     return this.#engine!

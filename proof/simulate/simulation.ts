@@ -36,6 +36,8 @@ const healthyMs = 27_000
 const inFlightMs = 8_500
 const drainMs = 150_000
 const watchEveryMs = 10_000
+/** The time after which a worker is lost; the longest time until another node has taken over and sweeps; one more sweep. */
+const lostMs = settings.workerLostMs + 7_000 + settings.sweepEveryMs
 /** See packages/server/src/queue/ready-position.ts. */
 const readAllMs = 60_000
 
@@ -117,7 +119,19 @@ class SimulationRun {
     )
     const onDefect = (problem: string) => this.#violated('clients-are-answered', 'client', problem)
     const load = new Load({ world, network, nodes, random: fork('load'), start, onDefect })
-    const troubles = new Troubles({ world, network, faults: this.#faults, random: fork('troubles'), nodes, workers })
+    const watcher = async () => {
+      const [shard] = await this.#ask('select node_id::text from carillon.shards where shard = 0')
+      return (shard?.node_id as string | null | undefined) ?? null
+    }
+    const troubles = new Troubles({
+      world,
+      network,
+      faults: this.#faults,
+      random: fork('troubles'),
+      nodes,
+      workers,
+      watcher,
+    })
     this.#load = load
     this.#troubles = troubles
     const onRejection = (error: unknown) => this.#violated('no-loose-ends', 'a promise', String(error))
@@ -137,8 +151,9 @@ class SimulationRun {
     const { history, violations } = await judgeRun(this.#ground, {
       ...{ from: this.#startAt, to: this.#world.now, spans: trace.spans, leases: trace.leases, runs: this.#runs },
       ...{ acknowledged: this.#load!.acknowledged, troubles: this.#troubles!.list, recoveryMs, slackMs: 5 },
+      silenced: this.#troubles!.silenced,
       // Without a hint, what a node wrote that had been cut off for long is found when `ready` is read from its beginning.
-      bounds: { fireMs: 5_000, startMs: this.#troubles!.losesHints ? readAllMs + 6_000 : 6_000 },
+      bounds: { fireMs: 5_000, startMs: this.#troubles!.losesHints ? readAllMs + 6_000 : 6_000, lostMs },
     })
     this.#world.note(JSON.stringify(history.executions))
     const all = [...this.#violations, ...trace.violations, ...violations]

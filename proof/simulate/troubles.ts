@@ -1,5 +1,5 @@
 /** What goes wrong, from the seed: every kind in some seeds, several at once in most, all of it over at a known time. */
-import type { Trouble } from '../history.ts'
+import type { Silenced, Trouble } from '../history.ts'
 import { calm, type FaultLog, type Network, type Rates } from './network.ts'
 import type { SimulatedNode } from './node.ts'
 import type { Owner } from './owner.ts'
@@ -14,6 +14,8 @@ export interface TroublesOptions {
   random: Random
   nodes: readonly SimulatedNode[]
   workers: readonly SimulatedWorker[]
+  /** The id of the node that sweeps at this moment. */
+  watcher: () => Promise<string | null>
 }
 
 /** As often as this per message at most; each seed draws its own. */
@@ -24,9 +26,12 @@ const highest: Rates = {
 }
 
 const quietMs = 4_000
+/** So often the node that sweeps is killed: a little less often than another takes over. */
+const killWatcherMs = [6_500, 7_500] as const
 
 export class Troubles {
   readonly list: Trouble[] = []
+  readonly silenced: Silenced[] = []
   /** Hints were lost, at some time. */
   losesHints = false
   readonly #options: TroublesOptions
@@ -48,12 +53,13 @@ export class Troubles {
       quietMs,
       () => {
         this.list.push({ kind: 'FAULTS', from: world.now, to: world.now + forMs })
+        world.later(forMs, () => this.#heal(), world.root)
+        if (random.chance(0.15)) return this.#watchersDie()
         network.rates = drawRates(random)
         this.losesHints = network.rates.lostHint > 0
         const kinds = events.filter(() => random.chance(0.55))
         if (kinds.length > 0) this.#next(kinds)
         if (random.chance(0.15)) world.later(random.whole(1_000, 20_000), () => this.#blackOut(), world.root)
-        world.later(forMs, () => this.#heal(), world.root)
       },
       world.root,
     )
@@ -117,6 +123,33 @@ export class Troubles {
       for (const one of [...nodes, ...workers]) this.#bringBack(one)
     }
     world.later(random.pick([8_000, 30_000, 70_000]), back, world.root)
+  }
+
+  /** A worker dies for good, and then the node that sweeps, again and again. Nothing else happens. */
+  #watchersDie(): void {
+    const { world, random, faults, workers } = this.#options
+    const worker = random.pick(workers)
+    if (!worker.isUp || worker.workerId === null) return
+    faults.add('WORKER_DIES', worker.name)
+    worker.crash()
+    this.silenced.push({ workerId: worker.workerId, at: world.now })
+    const next = () => {
+      if (this.#over) return
+      void this.#watcherDies()
+      world.later(random.whole(...killWatcherMs), next, world.root)
+    }
+    world.later(random.whole(0, killWatcherMs[0]), next, world.root)
+  }
+
+  async #watcherDies(): Promise<void> {
+    const { world, random, faults, nodes, watcher } = this.#options
+    const nodeId = await watcher()
+    const node = nodes.find((each) => each.isUp && each.nodeId === nodeId)
+    if (!node || this.#over) return
+    faults.add('WATCHER_CRASH', node.name)
+    const backMs = random.whole(1_000, 2_000)
+    node.process.onGone(() => world.later(backMs, () => this.#bringBack(node), world.root))
+    node.crash()
   }
 
   #stop(owner: Owner, forMs: number): void {

@@ -57,6 +57,11 @@ export class SimulatedWorker {
     return this.#process
   }
 
+  /** Of the process that is up, or was last. */
+  get workerId(): string | null {
+    return this.#worker?.workerId ?? null
+  }
+
   start(clock: { offsetMs: number; drift: number } = { offsetMs: 0, drift: 0 }): void {
     const { world, random } = this.#around
     const process = world.spawn(this.name)

@@ -102,7 +102,8 @@ export class TestStore {
   /** A sweeper for which every worker has been silent too long. */
   sweeper(): Sweeper {
     return new Sweeper({
-      ...{ database: this.database, signals: deaf, logger, everyMs: 1, lostMs: 0 },
+      ...{ database: this.database, signals: deaf, logger, lostMs: 0 },
+      watch: { runOnce: async () => Number.MAX_SAFE_INTEGER },
       end: async (held, said) =>
         (await this.completion.end({ ...held, actor: 'sweeper', from: 'NODE', said })) === 'ACCEPTED',
     })

@@ -43,6 +43,7 @@ import { Partitioner } from './upkeep/partitioner.ts'
 import { Pruner } from './upkeep/pruner.ts'
 import { Sweeper } from './upkeep/sweeper.ts'
 import { TzWatcher } from './upkeep/tz-watcher.ts'
+import { type Watch, WorkerWatch } from './upkeep/worker-watch.ts'
 import { Verifier } from './verification/verifier.ts'
 import { WorkerDesk } from './workers/worker-desk.ts'
 
@@ -55,8 +56,10 @@ export interface EngineParts {
   metrics?: Metrics
   /** Of the tz database. */
   tzVersion?: string
-  /** Milliseconds by which the sweeper knows how long it has watched. */
+  /** Milliseconds by which periodic work is kept to its share of the time. */
   monotonic?: () => number
+  /** For how long workers could be heard. */
+  watch?: Watch
   /** A number between 0 and 1, for the jitter of retries. */
   chance?: () => number
 }
@@ -157,13 +160,14 @@ export class Engine implements Service {
       onUndelivered: (leases) => this.desk.undelivered(leases),
     })
     const partitioner = new Partitioner({ database, clock, logger })
+    const times = { everyMs: config.sweepEveryMs, lostMs: config.workerLostMs }
+    const workerWatch = new WorkerWatch({ database, logger, ...times })
     const sweeper = new Sweeper({
       database,
       signals,
       logger,
-      everyMs: config.sweepEveryMs,
+      watch: parts.watch ?? workerWatch,
       lostMs: config.workerLostMs,
-      monotonic: parts.monotonic,
       onDead,
       end: async ({ executionId, fence }, said) =>
         (await completion.end({ executionId, fence, actor: 'sweeper', from: 'NODE', said })) === 'ACCEPTED',
@@ -210,6 +214,7 @@ export class Engine implements Service {
         lostAfterMs: config.workerLostMs,
       },
       maxWaiting: config.maxWaiting,
+      monotonic: parts.monotonic,
     })
     this.completion = completion
     this.#failures = new FailureWatch({ database, jobs: this.jobs, logger })
@@ -222,10 +227,10 @@ export class Engine implements Service {
       operate: () => operator.runOnce(),
       pauseFailing: () => this.#failures.idle(),
     }
-    const later = [scheduler, duties, this.ends, this.events, operator]
+    const later = [workerWatch, scheduler, duties, this.ends, this.events, operator]
     this.#services = [signals, pulse, leadership, virtualTimes, dispatcher, this.desk, ...later]
     // The pulse ends before leadership is given up: a renewal after that would bring the node back to life.
-    const earlier = [operator, this.events, this.ends, this.desk, duties, scheduler]
+    const earlier = [operator, this.events, this.ends, this.desk, duties, workerWatch, scheduler]
     this.#stopOrder = [...earlier, dispatcher, virtualTimes, pulse, leadership, signals]
   }
 

@@ -50,6 +50,17 @@ export const sqlVariants: Variant[] = [
     ],
   },
   {
+    name: 'watch-of-each-node',
+    what: 'A node that starts makes the time begin anew for which workers could be heard.',
+    sql: [
+      {
+        name: 'extend_watch',
+        from: 'next_from := carillon.ms(v_now);',
+        to: 'next_from := carillon.ms(v_now); if p_from is null then update carillon.worker_watch set since = v_now, until = v_now; end if;',
+      },
+    ],
+  },
+  {
     name: 'idempotency-key-ignored',
     what: 'A request that was answered before is done again.',
     sql: [{ name: 'claim_answers', from: `return coalesce(v_taken, '{}')`, to: `return '{}'` }],

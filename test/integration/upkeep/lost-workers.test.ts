@@ -104,17 +104,31 @@ describe('the executions of a lost worker', () => {
   it('are found though looks take so long that they are seldom, which is no gap in the watching', async () => {
     const lost = await swept.worker()
     const held = await swept.leased(lost)
-    swept.lookMs = 250
+    swept.lookMs = 125
     await swept.sweep({ sparing: true })
     swept.lookMs = 0
     await swept.silence(lost, lostMs + 1)
-    for (let second = 1; second <= 4; second++) {
+    for (let second = 1; second <= 2; second++) {
       swept.now += 1_000
       await swept.sweep({ sparing: true })
       expect(await swept.execution(held.executionId)).toMatchObject({ state: 'RUNNING' })
     }
     swept.now += 1_000
     await swept.sweep({ sparing: true })
+    expect(await swept.execution(held.executionId)).toMatchObject({ state: 'WORKER_LOST' })
+  })
+
+  it('are found within 5 s of the time after which a worker is lost, though one look took seconds', async () => {
+    const lost = await swept.worker()
+    const held = await swept.leased(lost)
+    swept.lookMs = 3_600
+    await swept.sweep({ sparing: true })
+    swept.lookMs = 0
+    await swept.silence(lost, lostMs + 1)
+    for (let second = 1; second <= 4; second++) {
+      swept.now += 1_000
+      await swept.sweep({ sparing: true })
+    }
     expect(await swept.execution(held.executionId)).toMatchObject({ state: 'WORKER_LOST' })
   })
 })

@@ -8,7 +8,8 @@ import { lease, leasedExecutions } from '../../../packages/server/src/store/exec
 import { type ExecutionRecord, readExecution } from '../../../packages/server/src/store/executions/read.ts'
 import type { StoredPolicy } from '../../../packages/server/src/store/rows.ts'
 import { registerWorker } from '../../../packages/server/src/store/workers/register.ts'
-import { Sweeper } from '../../../packages/server/src/upkeep/sweeper.ts'
+import { longestPauseMs, Sweeper } from '../../../packages/server/src/upkeep/sweeper.ts'
+import { WorkerWatch } from '../../../packages/server/src/upkeep/worker-watch.ts'
 import { openStore, type TestStore, tenant } from '../../support/store.ts'
 import { until } from '../../support/until.ts'
 
@@ -20,25 +21,31 @@ export const atOnce: StoredPolicy = { retryPolicy: { initialDelayMs: 0, jitter: 
 
 export class Swept {
   readonly store: TestStore
-  /** Monotonic time of the sweeper. It has watched for long. */
-  now = 1_000_000
-  /** What a look at all that runs takes it. */
+  /** The time by which the sweeper knows how long workers could be heard: for long. */
+  now = Date.UTC(2026, 0, 1)
+  /** What a look at all that runs takes it. The watch goes on meanwhile: it has a loop of its own. */
   lookMs = 0
+  #looked = 0
   readonly #sweeper: Sweeper
+  readonly #watch: WorkerWatch
   readonly #everyMs: number
 
   constructor(store: TestStore, times = usual) {
     this.store = store
     this.#everyMs = times.everyMs
+    const { database } = store
+    const logger = createLogger('silent')
+    this.#watch = new WorkerWatch({ database, logger, ...times, now: () => new Date(this.now) })
     this.#sweeper = new Sweeper({
-      database: store.database,
+      ...{ database, logger, lostMs: times.lostMs, watch: this.#watch },
       signals: { publish() {}, subscribe: () => () => {}, async start() {}, async stop() {} },
-      logger: createLogger('silent'),
-      ...times,
-      monotonic: () => this.now,
-      looks: new PartOfTime(0.05, () => {
-        this.now += this.lookMs
-        return this.now
+      looks: new PartOfTime({
+        share: 0.05,
+        longestPauseMs: longestPauseMs(times.lostMs),
+        monotonic: () => {
+          this.#looked += this.lookMs
+          return this.now + this.#looked
+        },
       }),
       end: async (held, said) =>
         (await store.completion.end({ ...held, actor: 'sweeper', from: 'NODE', said })) === 'ACCEPTED',
@@ -115,6 +122,11 @@ export class Swept {
       this.now += Math.min(left, this.#everyMs)
       await this.sweep()
     }
+  }
+
+  /** This node could hear workers, and does not sweep. */
+  async hear(): Promise<void> {
+    await this.#watch.runOnce()
   }
 
   sweep(options?: { sparing: boolean }): Promise<void> {

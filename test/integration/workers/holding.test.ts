@@ -31,6 +31,24 @@ describe('a heartbeat', () => {
     await succeed(worker, again!)
   })
 
+  it('that leaves an execution out hands it back soon, also after one look took seconds', async () => {
+    const worker = await desk.register()
+    const held = await desk.held(worker)
+    await desk.report(worker, { held: [held] })
+    desk.now += desk.engine.desk.times.heartbeatEveryMs
+    desk.lookMs = 3_600
+    await desk.engine.desk.compareHeldSparingly()
+    desk.lookMs = 1
+    for (let looks = 0; looks < 2; looks++) {
+      await desk.report(worker, { held: [] })
+      desk.now += desk.engine.desk.times.heartbeatEveryMs
+      await desk.engine.desk.compareHeldSparingly()
+    }
+    const [again] = await desk.lease(worker)
+    expect(again).toMatchObject({ executionId: held.executionId, attempt: 1 })
+    await succeed(worker, again!)
+  })
+
   it('leaves nothing out that it tells the outcome of, though that cannot be written yet', async () => {
     const worker = await desk.register()
     const held = await desk.held(worker)

@@ -7,7 +7,7 @@ const taking = (ms: number) => async () => {
 }
 
 it('pauses in proportion to what the work took', async () => {
-  const part = new PartOfTime(0.05, () => now)
+  const part = new PartOfTime({ share: 0.05, longestPauseMs: 60_000, monotonic: () => now })
   expect(part.pauseMs).toBe(0)
   await part.spend(taking(10))
   expect(part.pauseMs).toBe(190)
@@ -20,7 +20,7 @@ it('pauses in proportion to what the work took', async () => {
 })
 
 it('counts work that failed, and answers what it answers', async () => {
-  const part = new PartOfTime(0.5, () => now)
+  const part = new PartOfTime({ share: 0.5, longestPauseMs: 60_000, monotonic: () => now })
   const failing = part.spend(async () => {
     now += 30
     throw new Error('the database is away')
@@ -29,4 +29,18 @@ it('counts work that failed, and answers what it answers', async () => {
   expect(part.pauseMs).toBe(30)
   expect(await part.spend(async () => 'done')).toBe('done')
   expect(part.pauseMs).toBe(0)
+})
+
+it('never pauses longer than its bound, however slow one piece was, whether or not it failed', async () => {
+  const part = new PartOfTime({ share: 0.02, longestPauseMs: 5_000, monotonic: () => now })
+  await part.spend(taking(3_600))
+  expect(part.pauseMs).toBe(5_000)
+  now += 5_000
+  expect(part.pauseMs).toBe(0)
+  const failing = part.spend(async () => {
+    now += 12_000
+    throw new Error('the statement took too long')
+  })
+  await expect(failing).rejects.toThrow('too long')
+  expect(part.pauseMs).toBe(5_000)
 })

@@ -1,24 +1,36 @@
 import { monotonicMs } from './clock.ts'
 
-/** For work that may take a part of the time and no more: after each piece it pauses in proportion to what that took. */
+export interface PartOfTimeOptions {
+  /** Of one. */
+  share: number
+  /**
+   * The pause is never longer than this, whatever the last piece took. A duty that promises to notice something in time
+   * needs it: one look at a database that was slow for a moment would otherwise cost the next minutes.
+   */
+  longestPauseMs: number
+  /** Milliseconds; for tests. */
+  monotonic?: () => number
+}
+
+/** Limits periodic work to a share of wall time: after each piece it pauses in proportion to what that took, up to a bound. */
 export class PartOfTime {
-  readonly #part: number
+  readonly #options: PartOfTimeOptions
   readonly #now: () => number
   #pausedUntil = Number.NEGATIVE_INFINITY
 
-  /** `part`: of one. `monotonic`: milliseconds. */
-  constructor(part: number, monotonic: () => number = monotonicMs) {
-    this.#part = part
-    this.#now = monotonic
+  constructor(options: PartOfTimeOptions) {
+    this.#options = options
+    this.#now = options.monotonic ?? monotonicMs
   }
 
   async spend<T>(work: () => Promise<T>): Promise<T> {
+    const { share, longestPauseMs } = this.#options
     const began = this.#now()
     try {
       return await work()
     } finally {
       const ended = this.#now()
-      this.#pausedUntil = ended + (ended - began) * (1 / this.#part - 1)
+      this.#pausedUntil = ended + Math.min(longestPauseMs, (ended - began) * (1 / share - 1))
     }
   }
 

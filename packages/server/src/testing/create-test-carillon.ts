@@ -68,7 +68,6 @@ async function assemble(home: TestDatabase, wanted: CheckedOptions): Promise<Tes
   const clock = new VirtualClock(startsAt)
   const database = new VirtualDatabase(home.url, clock)
   let pulse: VirtualPulse
-  let looks = 0
   const engine = new Engine(engineConfig({ ...settings, databaseUrl: home.url }), logger, {
     parts: {
       database,
@@ -78,8 +77,8 @@ async function assemble(home: TestDatabase, wanted: CheckedOptions): Promise<Tes
         pulse = new VirtualPulse(database, beats)
         return pulse
       },
-      // Nobody looks away in a test: each look comes right after the one before, and they have gone on for long.
-      monotonic: () => looks++ * 3 * settings.sweepEveryMs,
+      // However far a test moves the clock, workers could be heard all the time.
+      watch: { runOnce: async () => Number.MAX_SAFE_INTEGER },
       chance: () => 0,
     },
   })
@@ -126,8 +125,6 @@ async function assemble(home: TestDatabase, wanted: CheckedOptions): Promise<Tes
   try {
     await setOut(database, new Date(startsAt))
     await engine.start()
-    // Since the sweeper was there at the first look, a worker that falls silent from now on is noticed.
-    await engine.byHand.sweep()
     await worker?.start()
     return new TestCarillon(parts)
   } catch (error) {

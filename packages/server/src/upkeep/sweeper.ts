@@ -2,17 +2,17 @@
  * The sweeper looks after what nobody reports: workers that are gone, attempts past their time, start windows and
  * deadlines, and work that waits for nothing any more. One node at a time does it, the leader of shard 0.
  *
- * What must stay true: an outage is nobody's fault. A worker is taken for lost, and a handler for silent, only if it was
- * silent for the whole time *while somebody watched*; after a gap in the watching (the database was away, the watching
- * node changed or was blocked) everybody gets the full time again, and what ended meanwhile the time to say so.
+ * What must stay true: an outage costs no worker its leases. A worker is taken for lost, and a handler for silent, only if it
+ * was silent for the whole time *while some node could hear it* (worker-watch.ts). After a gap every worker gets the full time
+ * again, and what ended meanwhile the time to say so. Which node sweeps, and how often that changes, makes no difference.
  */
 import type { NodeOutcome } from '../domain/node-outcome.ts'
-import { monotonicMs } from '../lib/clock.ts'
 import { PartOfTime } from '../lib/part-of-time.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
 import { expireDue, readStrays, releaseStranded, removeSilent, type Stray } from '../store/workers/sweep.ts'
+import type { Watch } from './worker-watch.ts'
 
 export interface SweeperOptions {
   database: Database
@@ -22,10 +22,8 @@ export interface SweeperOptions {
   onDead?: (executionIds: string[]) => void
   signals: Signals
   logger: Logger
-  everyMs: number
+  watch: Watch
   lostMs: number
-  /** Monotonic milliseconds, asked once a run; for tests. */
-  monotonic?: () => number
   /** For tests. */
   looks?: PartOfTime
 }
@@ -38,37 +36,41 @@ const reportAgainMs = 5_000
  * millions of them one look takes long, and is taken seldom.
  */
 const share = 0.02
+/** What is lost is noticed within 35 s of 30: that leaves 3 s for the pause, the rest for the look itself and what it ends. */
+export const longestPauseMs = (lostMs: number) => lostMs / 10
 
 export class Sweeper {
   readonly #options: SweeperOptions
   readonly #looks: PartOfTime
-  #watchingSince = 0
-  #lastRun = Number.NEGATIVE_INFINITY
 
   constructor(options: SweeperOptions) {
     this.#options = options
-    this.#looks = options.looks ?? new PartOfTime(share)
+    this.#looks = options.looks ?? new PartOfTime({ share, longestPauseMs: longestPauseMs(options.lostMs) })
   }
 
   /** `sparing`: looks at what runs only if looks have not taken their share of the time. */
   async runOnce({ sparing = false } = {}): Promise<void> {
-    const { everyMs, lostMs, monotonic = monotonicMs } = this.#options
-    const now = monotonic()
-    // A heartbeat comes at least twice in lostMs: a pause of a quarter of it costs nobody the lease.
-    const gapMs = Math.max(3 * everyMs, Math.min(3_000, lostMs / 4))
-    if (now - this.#lastRun > gapMs) this.#watchingSince = now
-    const watchedMs = now - this.#watchingSince
+    const { lostMs } = this.#options
+    const watchedMs = await this.#watched()
     const looks = !sparing || this.#looks.pauseMs === 0
     const strays = looks ? await this.#looks.spend(() => this.#look(watchedMs)) : []
     // Each whatever became of the one before: what cannot be ended now must not keep the rest waiting.
-    const swept = await this.#attempt('start windows and deadlines', () => this.#expire())
-    if (looks || swept) this.#lastRun = now
+    await this.#attempt('start windows and deadlines', () => this.#expire())
     const [overdue, lost] = [strays.filter((s) => s.overdue), strays.filter((s) => !s.overdue)]
     if (watchedMs >= Math.min(lostMs, reportAgainMs)) {
       await this.#attempt('overdue attempts', () => this.#end(overdue, () => ({ outcome: 'TIMED_OUT' })))
     }
     if (looks && watchedMs >= lostMs) await this.#attempt('lost workers', () => this.#endLost(lost))
     await this.#attempt('what waits for nothing', () => this.#release())
+  }
+
+  /** 0 if that cannot be known now: then nothing is taken from anybody in this run. */
+  async #watched(): Promise<number> {
+    let watchedMs = 0
+    await this.#attempt('the worker watch', async () => {
+      watchedMs = await this.#options.watch.runOnce()
+    })
+    return watchedMs
   }
 
   #look(watchedMs: number): Promise<Stray[]> {
@@ -107,14 +109,11 @@ export class Sweeper {
     )
   }
 
-  /** False: it failed. */
-  async #attempt(what: string, work: () => Promise<void>): Promise<boolean> {
+  async #attempt(what: string, work: () => Promise<void>): Promise<void> {
     try {
       await work()
-      return true
     } catch (error) {
       this.#options.logger.warn({ err: error, what }, 'a part of the sweep failed; it is tried again')
-      return false
     }
   }
 }

@@ -27,6 +27,8 @@ export interface VerifierOptions {
 
 /** Of the time it takes so much, spread evenly: three seconds of every minute in one piece made fires in them late. */
 const share = 0.05
+/** One slow page does not stop the pass for longer than this. */
+const longestPauseMs = 60_000
 const standsStillMs = 10 * 60_000
 /** Of each page so many findings are put on record one by one; all are counted. */
 const listed = 20
@@ -38,7 +40,7 @@ export class Verifier {
 
   constructor(options: VerifierOptions) {
     this.#options = options
-    this.#time = new PartOfTime(share, options.monotonic)
+    this.#time = new PartOfTime({ share, longestPauseMs, monotonic: options.monotonic })
   }
 
   /** Looks at one page. Answers how long to wait before the next one; null: there is none for now. */

@@ -46,6 +46,8 @@ export interface WorkerDeskOptions {
   logger: Logger
   times: WorkerTimes
   maxWaiting: number
+  /** Milliseconds; for tests. */
+  monotonic?: () => number
 }
 
 /** What the installation expects of workers. */
@@ -72,7 +74,7 @@ export class WorkerDesk implements Service {
   /** Of all workers of this node. [m] 2,000 workers, each with a call of its own: drains of others fell to 0.36. */
   readonly #progress: Batcher<ProgressNews, true>
   readonly #leaving: Batcher<string, true>
-  readonly #looks = new PartOfTime(share)
+  readonly #looks: PartOfTime
   readonly #watch: Loop
   #unsubscribe = () => {}
 
@@ -87,6 +89,8 @@ export class WorkerDesk implements Service {
         for (const { pool } of pools) dispatcher.lookAgain(pool)
       },
     })
+    // What a worker left out of two heartbeats is handed back soon after the second, also after a look that took seconds.
+    this.#looks = new PartOfTime({ share, longestPauseMs: times.heartbeatEveryMs, monotonic: options.monotonic })
     this.#polls = new Polls({ max: options.maxWaiting })
     this.#comparison = new HeldComparison({ database, completion, see: (ids) => this.#known.see(ids) })
     this.#progress = new Batcher({ maxItems: () => 1_000, gatherMs, flush: (news) => this.#store(news) })
@@ -98,7 +102,7 @@ export class WorkerDesk implements Service {
       runOnce: async () => {
         this.#polls.prune()
         await this.#known.watch()
-        if (this.#looks.pauseMs === 0) await this.#looks.spend(() => this.compareHeld())
+        await this.compareHeldSparingly()
       },
     })
   }
@@ -233,6 +237,11 @@ export class WorkerDesk implements Service {
   /** Once: what workers have not named is looked for, and handed back if that is the second time. */
   compareHeld(): Promise<void> {
     return this.#comparison.handBackOmitted()
+  }
+
+  /** The same, unless looks have taken their share of the time. */
+  async compareHeldSparingly(): Promise<void> {
+    if (this.#looks.pauseMs === 0) await this.#looks.spend(() => this.compareHeld())
   }
 
   onCancel(workerId: string, listener: (cancellation: Cancellation) => void): () => void {

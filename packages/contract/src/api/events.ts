@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { Event, EventReset } from '../schemas/event.ts'
-import { closed, Uuid, Word } from '../schemas/scalars.ts'
+import { closed, JobReference, Word } from '../schemas/scalars.ts'
 import { eventFilters } from '../words.ts'
 import { operation } from './operation.ts'
 
@@ -25,7 +25,7 @@ export const eventOperations = {
             examples: [['execution.dead', 'job.*']],
           }),
         ),
-        jobId: Type.Optional(Uuid),
+        jobId: Type.Optional(JobReference),
         waitSec: Type.Optional(
           Type.Number({ minimum: 0, maximum: 3_600, description: 'End the stream after so long. Without: never.' }),
         ),

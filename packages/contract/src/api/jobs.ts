@@ -2,13 +2,13 @@ import { Type } from 'typebox'
 import { Execution, executionFilterFields } from '../schemas/execution.ts'
 import { Job, JobInput, JobPatch } from '../schemas/job.ts'
 import { BackfillInput, DryRun, Operation } from '../schemas/operation.ts'
-import { closed, Instant, Json, Name, Nullable, Traceparent, Uuid, Word } from '../schemas/scalars.ts'
+import { closed, Instant, JobReference, Json, Name, Nullable, Traceparent, Uuid, Word } from '../schemas/scalars.ts'
 import { dedupeVerdicts, jobStates, jobTypes } from '../words.ts'
 import { operation } from './operation.ts'
 import { labelFilter, Page, pageFields } from './pages.ts'
 
 const tag = 'Jobs'
-const jobParams = Type.Object({ jobId: Uuid }, closed)
+const jobParams = Type.Object({ jobId: JobReference }, closed)
 
 /** What can be wrong with a definition. */
 const ofDefinitions = [

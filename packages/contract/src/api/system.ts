@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { Operation } from '../schemas/operation.ts'
-import { closed, Instant, Json, Name, Nullable, Uuid } from '../schemas/scalars.ts'
+import { closed, Instant, JobReference, Json, Name, Nullable, Uuid } from '../schemas/scalars.ts'
 import { Verification } from '../schemas/verification.ts'
 import { operation } from './operation.ts'
 import { Page, pageFields } from './pages.ts'
@@ -81,7 +81,7 @@ export const systemOperations = {
       {
         from: Instant,
         to: Type.Optional(Type.Unsafe<string>({ ...Instant, description: 'Exclusive; now, if left out or later.' })),
-        job: Type.Optional(Type.String({ format: 'uuid', description: 'Only this job.' })),
+        job: Type.Optional(JobReference),
         lateAfterMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400_000, default: 1_000 })),
         limit: Type.Optional(
           Type.Integer({ minimum: 0, maximum: 1_000, default: 100, description: 'So many findings are listed.' }),

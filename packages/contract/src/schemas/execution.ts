@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { executionStates, origins, priorities } from '../words.ts'
-import { closed, Instant, Json, Labels, Name, Nullable, plainText, Uuid, Word } from './scalars.ts'
+import { closed, Instant, JobReference, Json, Labels, Name, Nullable, plainText, Uuid, Word } from './scalars.ts'
 
 export const ExecutionError = Type.Object(
   { name: Type.String(), message: Type.String(), stack: Type.Optional(Type.String()) },
@@ -70,7 +70,7 @@ const nameRules = { minLength: 1, maxLength: 200, ...plainText }
 /** Which executions: every field that is given must match. Without an id or a key, a time range keeps it quick. */
 export const executionFilterFields = {
   state: Type.Optional(Word(executionStates)),
-  jobId: Type.Optional(Uuid),
+  jobId: Type.Optional(JobReference),
   key: Type.Optional(Type.String({ ...nameRules, description: 'The key of their job, if that is still there.' })),
   handler: Type.Optional(Name),
   pool: Type.Optional(Name),

@@ -44,7 +44,7 @@ describe('an error', () => {
       hint: 'Use y',
     })
     expect(error).toMatchObject({ name: 'CarillonError', code: 'POOL_UNKNOWN', status: 422 })
-    expect(error.message).toBe('there is no x (Use y)')
+    expect(error.message).toBe('target.pool: there is no x (Use y)')
     expect(error.errors).toEqual([{ pointer: '/target/pool', message: 'there is no x', hint: 'Use y' }])
   })
 

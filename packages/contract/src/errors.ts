@@ -67,6 +67,19 @@ export interface CarillonErrorOptions {
   retryAfterMs?: number
 }
 
+/** What a JSON pointer names, as a person writes it: `retryPolicy.maxAttempts` of `/retryPolicy/maxAttempts`. */
+export function fieldOf(pointer: string): string {
+  const parts = pointer.split('/').slice(1)
+  return parts.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~')).join('.')
+}
+
+/** A detail as a sentence: it names its field unless the message does. */
+export function sentenceOf({ pointer, message }: ErrorDetail): string {
+  const field = pointer === undefined ? '' : fieldOf(pointer)
+  const last = field.slice(field.lastIndexOf('.') + 1)
+  return field === '' || message.includes(last) ? message : `${field}: ${message}`
+}
+
 /** A request error: the caller asked for something that cannot be done, and this says what to do instead. */
 export class CarillonError extends Error {
   override readonly name = 'CarillonError'
@@ -77,7 +90,7 @@ export class CarillonError extends Error {
 
   constructor(code: ErrorCode, detail: string | ErrorDetail | ErrorDetail[], options: CarillonErrorOptions = {}) {
     const errors = typeof detail === 'string' ? [{ message: detail }] : Array.isArray(detail) ? detail : [detail]
-    const text = errors.map((e) => (e.hint ? `${e.message} (${e.hint})` : e.message)).join('; ')
+    const text = errors.map((e) => (e.hint ? `${sentenceOf(e)} (${e.hint})` : sentenceOf(e))).join('; ')
     super(text || (errorTable[code]?.title ?? code), 'cause' in options ? { cause: options.cause } : undefined)
     this.code = code
     this.errors = errors

@@ -1,5 +1,6 @@
 /** Jobs as programs ask for them: the wire's own shape, but an instant may also be a Date or milliseconds since 1970. */
 import type { WireJobInput } from './schemas/job.ts'
+import { type JobType, timeFields } from './words.ts'
 
 type InstantField = 'runAt' | 'anchor' | 'startAt' | 'endAt'
 type Instants = { [F in InstantField]?: string | number | Date }
@@ -7,37 +8,68 @@ type Instants = { [F in InstantField]?: string | number | Date }
 export type JobInput = Omit<WireJobInput, InstantField> & Instants
 
 /** How executions are run: the same for jobs and for submissions. */
-export type ExecutionPolicy = Pick<
-  WireJobInput,
-  | 'priority'
-  | 'retryPolicy'
-  | 'timeoutSec'
-  | 'deadlineSec'
-  | 'heartbeatTimeoutSec'
-  | 'startWithinSec'
-  | 'cancelGraceSec'
-  | 'unknownHandlerSec'
-  | 'delivery'
-  | 'labels'
-  | 'traceparent'
->
+export const executionPolicyFields = [
+  'priority',
+  'retryPolicy',
+  'timeoutSec',
+  'deadlineSec',
+  'heartbeatTimeoutSec',
+  'startWithinSec',
+  'cancelGraceSec',
+  'unknownHandlerSec',
+  'delivery',
+  'labels',
+  'traceparent',
+] as const satisfies readonly (keyof WireJobInput)[]
+
+export type ExecutionPolicy = Pick<WireJobInput, (typeof executionPolicyFields)[number]>
+
+/** How a schedule is read, besides the time field itself. */
+export const schedulePolicyFields = [
+  'anchor',
+  'timezone',
+  'dst',
+  'startAt',
+  'endAt',
+  'maxFires',
+  'jitterSec',
+  'misfire',
+  'misfireAfterSec',
+  'maxCatchUp',
+  'graceSec',
+  'overlap',
+  'pauseAfterFailures',
+] as const satisfies readonly (keyof WireJobInput)[]
+
+type TimeField = (typeof timeFields)[JobType]
+type ScheduleField = 'type' | TimeField | (typeof schedulePolicyFields)[number]
 
 /** When a job fires: exactly one of the four time fields, by type. */
-export type ScheduleInput = Pick<
-  WireJobInput,
-  | 'type'
-  | 'delayMs'
-  | 'schedule'
-  | 'interval'
-  | 'timezone'
-  | 'dst'
-  | 'maxFires'
-  | 'jitterSec'
-  | 'misfire'
-  | 'misfireAfterSec'
-  | 'maxCatchUp'
-  | 'graceSec'
-  | 'overlap'
-  | 'pauseAfterFailures'
-> &
-  Instants
+export type ScheduleInput = Omit<Pick<WireJobInput, ScheduleField>, InstantField> & Instants
+
+const namingFields = ['name', 'key', 'managedBy'] as const
+
+/** Every field of a job as it is asked for. */
+export const jobInputFields = [
+  ...namingFields,
+  'type',
+  ...Object.values(timeFields),
+  ...schedulePolicyFields,
+  'target',
+  'payload',
+  'dedupe',
+  ...executionPolicyFields,
+] as const satisfies readonly (keyof WireJobInput)[]
+
+/** Options of `schedule`, in library mode and of the client. */
+export const scheduleOptionNames = [...namingFields, 'cron', 'every', ...schedulePolicyFields, ...executionPolicyFields]
+
+/** Options of `enqueue`, in library mode and of the client. */
+export const enqueueOptionNames = ['name', 'runAt', 'delayMs', 'dedupe', ...executionPolicyFields]
+
+export const retryPolicyFields = [
+  ...['maxAttempts', 'backoff', 'initialDelayMs', 'factor', 'maxDelayMs', 'jitter', 'delaysMs', 'nonRetryableErrors'],
+] as readonly string[]
+export const dedupeFields = ['key', 'while', 'windowSec', 'onDuplicate', 'maxWaitSec'] as readonly string[]
+export const dstFields = ['gap', 'overlap'] as readonly string[]
+export const targetFields = ['pool', 'handler', 'http', 'shell'] as readonly string[]

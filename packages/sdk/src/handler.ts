@@ -1,4 +1,4 @@
-import { CarillonError, defaults, type ErrorDetail } from '@carillon/contract'
+import { CarillonError, checkOptions, defaults, type ErrorDetail } from '@carillon/contract'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { encodeJson } from './json.ts'
 import { checkName } from './names.ts'
@@ -16,6 +16,28 @@ export interface HandlerDefinition<Input = unknown, Payload = Input, Returned = 
   readonly payload?: StandardSchemaV1<Input, Payload>
   readonly result?: StandardSchemaV1<Returned, Result>
 }
+
+/** A handler as it is enqueued and scheduled: its definition, or what `implementHandler` made of it. */
+export type HandlerOf<Input, Payload, Returned, Result> =
+  | HandlerDefinition<Input, Payload, Returned, Result>
+  | { readonly definition: HandlerDefinition<Input, Payload, Returned, Result> }
+
+/** The definition of either. Throws VALIDATION for anything else, such as the bare name of a handler. */
+export function definitionOf<Input, Payload, Returned, Result>(
+  handler: HandlerOf<Input, Payload, Returned, Result>,
+): HandlerDefinition<Input, Payload, Returned, Result> {
+  if (typeof handler === 'object' && handler !== null) {
+    if ('definition' in handler) return definitionOf(handler.definition)
+    if (typeof handler.name === 'string' && typeof handler.pool === 'string') return handler
+  }
+  const name = typeof handler === 'string' ? handler : 'greet'
+  throw new CarillonError('VALIDATION', {
+    message: `a handler is needed, not ${typeof handler === 'string' ? `the text ${handler}` : String(handler)}`,
+    hint: `Define it once: const handler = defineHandler({ name: '${name}' })`,
+  })
+}
+
+const handlerOptionNames = ['name', 'pool', 'payload', 'result']
 
 export interface HandlerOptions<Input, Payload, Returned, Result> {
   name: string
@@ -47,6 +69,7 @@ export interface HandlerOptions<Input, Payload, Returned, Result> {
 export function defineHandler<Input = unknown, Payload = Input, Returned = unknown, Result = Returned>(
   options: HandlerOptions<Input, Payload, Returned, Result>,
 ): HandlerDefinition<Input, Payload, Returned, Result> {
+  checkOptions(options, handlerOptionNames)
   return Object.freeze({
     name: checkName('handler', options.name),
     pool: checkName('pool', options.pool ?? defaults.pool),

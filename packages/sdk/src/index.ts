@@ -1,14 +1,17 @@
 export { Client, type ClientOptions, createClient } from './client/client.ts'
-export type { EventsOptions } from './client/events.ts'
+export { type EventsOptions, eventsOptionNames } from './client/events.ts'
+export { type Call, ExecutionCalls, InstallationCalls, JobCalls, PoolCalls } from './client/groups.ts'
 export { type EndedExecution, ExecutionFailed, ExecutionHandle } from './client/handle.ts'
 export type { CallAnswer, CallInput, OperationId } from './client/operations.ts'
 export type { EnqueueOptions, ScheduleOptions } from './client/submission.ts'
-export type { VerifyOptions, VerifyResult, VerifyVerdict } from './client/verify.ts'
+export { type VerifyOptions, type VerifyResult, type VerifyVerdict, verifyAll } from './client/verify.ts'
 export { type Clock, systemClock } from './clock.ts'
 export { type AbortCode, AbortReason, Deferred, NeverAgain, RetryLater } from './errors.ts'
 export {
   defineHandler,
+  definitionOf,
   type HandlerDefinition,
+  type HandlerOf,
   type HandlerOptions,
   validatePayload,
   validatePayloads,
@@ -28,7 +31,12 @@ export {
 export type { HandlerContext } from './worker/context.ts'
 export type { CompleteIn } from './worker/held-context.ts'
 export { LogLines } from './worker/log-lines.ts'
-export { type ImplementOptions, implementHandler, type RegisteredHandler } from './worker/registered-handler.ts'
+export {
+  type ImplementedHandler,
+  type ImplementOptions,
+  implementHandler,
+  type RegisteredHandler,
+} from './worker/registered-handler.ts'
 export { createWorker, type RemoteWorkerOptions } from './worker/remote/create-worker.ts'
 export { HttpTransport } from './worker/remote/http-transport.ts'
 export { reportedError } from './worker/reported-error.ts'

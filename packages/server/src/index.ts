@@ -6,12 +6,15 @@ export {
   ExecutionHandle,
   type HandlerContext,
   type HandlerDefinition,
+  implementHandler,
   NeverAgain,
+  type RegisteredHandler,
   RetryLater,
 } from '@carillon/sdk'
 export type { AuthSettings } from './config/auth-config.ts'
 export type { EngineSettings } from './config/engine-config.ts'
 export type { ServeSettings, TlsSettings } from './config/serve-config.ts'
+export type { TargetSettings } from './config/target-config.ts'
 export type { ExecutionView } from './executions/view.ts'
 export type { JobView } from './jobs/view.ts'
 export type { CreateJobInput, EnqueueOptions, ScheduleOptions } from './library/calls.ts'

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { Event, EventReset } from '../schemas/event.ts'
-import { closed, Described, Uuid, Word } from '../schemas/scalars.ts'
+import { closed, Described, JobReference, Word } from '../schemas/scalars.ts'
 import { eventFilters } from '../words.ts'
 import { operation } from './operation.ts'
 
@@ -25,7 +25,7 @@ export const eventOperations = {
             examples: [['execution.dead', 'job.*']],
           }),
         ),
-        jobId: Type.Optional(Described(Uuid, 'Only about this job and its executions.')),
+        jobId: Type.Optional(Described(JobReference, 'Only about this job and its executions: id or key.')),
         waitSec: Type.Optional(
           Type.Number({
             minimum: 0,

@@ -4,14 +4,25 @@ import { Fires, howMany, PreviewInput } from '../schemas/fires.ts'
 import { BatchJobInput, Job, JobPatch, JobReplacement, NewJobInput } from '../schemas/job.ts'
 import { BackfillInput, DryRun, Operation } from '../schemas/operation.ts'
 import { Problem } from '../schemas/problem.ts'
-import { closed, Described, Instant, Json, Name, Nullable, Traceparent, Uuid, Word } from '../schemas/scalars.ts'
+import {
+  closed,
+  Described,
+  Instant,
+  JobReference,
+  Json,
+  Name,
+  Nullable,
+  Traceparent,
+  Uuid,
+  Word,
+} from '../schemas/scalars.ts'
 import { dedupeVerdicts, jobStates, jobTypes } from '../words.ts'
 import { ofExecution, ofJob, ofOperation } from './links.ts'
 import { operation } from './operation.ts'
 import { labelFilter, Page, pageFields } from './pages.ts'
 
 const tag = 'Jobs'
-const jobParams = Type.Object({ jobId: Described(Uuid, 'The id of the job.') }, closed)
+const jobParams = Type.Object({ jobId: JobReference }, closed)
 
 /** What can be wrong with a definition. */
 const ofDefinitions = [

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { Operation } from '../schemas/operation.ts'
-import { closed, Described, Instant, Json, Name, Nullable, Text, Uuid } from '../schemas/scalars.ts'
+import { closed, Described, Instant, JobReference, Json, Name, Nullable, Text, Uuid } from '../schemas/scalars.ts'
 import { Verification } from '../schemas/verification.ts'
 import { ofOperation } from './links.ts'
 import { operation } from './operation.ts'
@@ -85,7 +85,7 @@ export const systemOperations = {
       {
         from: Described(Instant, 'The first instant that is checked.'),
         to: Type.Optional(Described(Instant, 'Exclusive; now, if left out or later.')),
-        job: Type.Optional(Type.String({ format: 'uuid', description: 'Only this job.' })),
+        job: Type.Optional(Described(JobReference, 'Only this job: id or key.')),
         lateAfterMs: Type.Optional(
           Type.Integer({
             minimum: 0,

@@ -1,6 +1,19 @@
 import { type Static, Type } from 'typebox'
 import { executionStates, origins, priorities } from '../words.ts'
-import { closed, Described, Instant, Json, Labels, Name, Nullable, plainText, Text, Uuid, Word } from './scalars.ts'
+import {
+  closed,
+  Described,
+  Instant,
+  JobReference,
+  Json,
+  Labels,
+  Name,
+  Nullable,
+  plainText,
+  Text,
+  Uuid,
+  Word,
+} from './scalars.ts'
 
 export const ExecutionError = Type.Object(
   {
@@ -76,7 +89,7 @@ const nameRules = { minLength: 1, maxLength: 200, ...plainText }
 /** Which executions: every field that is given must match. Without an id or a key, a time range keeps it quick. */
 export const executionFilterFields = {
   state: Type.Optional(Word(executionStates, { description: 'Only in this state.' })),
-  jobId: Type.Optional(Described(Uuid, 'Only of this job.')),
+  jobId: Type.Optional(Described(JobReference, 'Only of this job: id or key.')),
   key: Type.Optional(Type.String({ ...nameRules, description: 'The key of their job, if that is still there.' })),
   handler: Type.Optional(Described(Name, 'Only of this handler.')),
   pool: Type.Optional(Described(Name, 'Only of this pool.')),

@@ -16,6 +16,14 @@ export const Instant = Type.String({
 
 export const Name = Type.String({ minLength: 1, maxLength: 200, ...plainText })
 
+/** How a caller names a job. */
+export const JobReference = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  ...plainText,
+  description: 'The id of a job or its key. What has the form of a uuid is an id first.',
+})
+
 export const Labels = Type.Record(Type.String({ pattern: plainText.pattern }), LabelText(), {
   propertyNames: { minLength: 1, maxLength: 63, format: plainText.format },
   maxProperties: 16,

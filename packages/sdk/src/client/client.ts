@@ -7,16 +7,22 @@ import { randomUUID } from 'node:crypto'
 import {
   apiPaths,
   CarillonError,
+  checkOptions,
   type ErrorCode,
   type Event,
   type EventReset,
   type Execution,
+  enqueueOptionNames,
   type Job,
+  nearest,
+  recurrenceOf,
+  scheduleOptionNames,
 } from '@carillon/contract'
-import type { HandlerDefinition } from '../handler.ts'
-import { validatePayload, validatePayloads } from '../handler.ts'
+import { definitionOf, type HandlerOf, validatePayload, validatePayloads } from '../handler.ts'
+import { checkNodeOptions } from '../http/node-options.ts'
 import { type NodeOptions, Nodes } from '../http/nodes.ts'
 import { type EventsOptions, tellEvents } from './events.ts'
+import { type Call, ExecutionCalls, InstallationCalls, JobCalls, PoolCalls } from './groups.ts'
 import { ExecutionHandle } from './handle.ts'
 import type { CallAnswer, CallInput, OperationId } from './operations.ts'
 import { type EnqueueOptions, jobInputOf, type ScheduleOptions } from './submission.ts'
@@ -30,6 +36,7 @@ const longestPollSec = 50
 const pollMarginMs = 10_000
 const endStates = new Set(['SUCCEEDED', 'DEAD', 'CANCELLED', 'SKIPPED'])
 const forever = Number.POSITIVE_INFINITY
+const enqueueManyOptionNames = enqueueOptionNames.filter((name) => name !== 'dedupe')
 
 /**
  * Speaks to an installation.
@@ -51,10 +58,20 @@ export function createClient(options: ClientOptions): Client {
 
 export class Client {
   readonly #nodes: Nodes
+  readonly jobs: JobCalls
+  readonly executions: ExecutionCalls
+  readonly pools: PoolCalls
+  readonly installation: InstallationCalls
 
   /** Use `createClient`. */
   constructor(options: ClientOptions) {
+    checkNodeOptions(options, 'createClient')
     this.#nodes = new Nodes({ patienceMs: defaultPatienceMs, ...options })
+    const call: Call = (operation, input) => this.call(operation, input)
+    this.jobs = new JobCalls(call)
+    this.executions = new ExecutionCalls(call)
+    this.pools = new PoolCalls(call)
+    this.installation = new InstallationCalls(call)
   }
 
   /**
@@ -74,6 +91,7 @@ export class Client {
     input: CallInput<Id>,
     options: { timeoutMs?: number; signal?: AbortSignal; poll?: boolean } = {},
   ): Promise<CallAnswer<Id>> {
+    checkCall(operation, input, options)
     const { params = {}, query = {}, headers = {}, body } = input as Record<string, Record<string, unknown> | undefined>
     const [method, path] = apiPaths[operation].split(' ') as [string, string]
     const text = body === undefined ? undefined : JSON.stringify(body)
@@ -89,10 +107,12 @@ export class Client {
 
   /** Submits one execution. Resolves after its commit. */
   async enqueue<Input, Payload, Returned, Result>(
-    definition: HandlerDefinition<Input, Payload, Returned, Result>,
+    handler: HandlerOf<Input, Payload, Returned, Result>,
     payload: NoInfer<Input>,
     options: EnqueueOptions = {},
   ): Promise<ExecutionHandle<Result, Execution>> {
+    checkOptions(options, enqueueOptionNames)
+    const definition = definitionOf(handler)
     const body = jobInputOf(definition, JSON.parse(await validatePayload(definition, payload)), options)
     const job = await this.call('createJob', { body, headers: newKey() })
     return this.handle<Result>(job.dedupe?.executionId ?? job.jobId)
@@ -100,10 +120,12 @@ export class Client {
 
   /** Submits many executions, all or none. */
   async enqueueMany<Input, Payload, Returned, Result>(
-    definition: HandlerDefinition<Input, Payload, Returned, Result>,
+    handler: HandlerOf<Input, Payload, Returned, Result>,
     payloads: readonly NoInfer<Input>[],
     options: Omit<EnqueueOptions, 'dedupe'> = {},
   ): Promise<ExecutionHandle<Result, Execution>[]> {
+    checkOptions(options, enqueueManyOptionNames)
+    const definition = definitionOf(handler)
     if (payloads.length === 0) return []
     const texts = await validatePayloads(definition, payloads)
     const jobs = texts.map((text) => jobInputOf(definition, JSON.parse(text), options))
@@ -113,11 +135,14 @@ export class Client {
 
   /** Creates a recurring job, or changes the one with the same `key`. */
   async schedule<Input, Payload, Returned, Result>(
-    definition: HandlerDefinition<Input, Payload, Returned, Result>,
+    handler: HandlerOf<Input, Payload, Returned, Result>,
     payload: NoInfer<Input>,
     options: ScheduleOptions,
   ): Promise<Job> {
-    const body = jobInputOf(definition, JSON.parse(await validatePayload(definition, payload)), options)
+    checkOptions(options, scheduleOptionNames)
+    const definition = definitionOf(handler)
+    const time = recurrenceOf(options)
+    const body = { ...jobInputOf(definition, JSON.parse(await validatePayload(definition, payload)), options), ...time }
     return this.call('createJob', { body, headers: newKey() })
   }
 
@@ -149,13 +174,16 @@ export class Client {
   }
 
   /** Runs a job now, apart from its schedule. */
-  async trigger(jobId: string): Promise<ExecutionHandle<unknown, Execution>> {
-    const { executionId } = await this.call('triggerJob', { params: { jobId }, body: {}, headers: newKey() })
+  async trigger(jobId: string, options: { payload?: unknown } = {}): Promise<ExecutionHandle<unknown, Execution>> {
+    checkOptions(options, ['payload'])
+    const body = { payload: options.payload }
+    const { executionId } = await this.call('triggerJob', { params: { jobId }, body, headers: newKey() })
     return this.handle(executionId)
   }
 
   /** The job fires no more and what is PENDING of it is cancelled. */
   async unschedule(jobId: string, options: { cancelRunning?: boolean } = {}): Promise<void> {
+    checkOptions(options, ['cancelRunning'])
     await this.call('deleteJob', { params: { jobId }, query: { cancelRunning: options.cancelRunning ?? false } })
   }
 
@@ -229,6 +257,18 @@ export class Client {
       if (leftSec === 0) return false
     }
   }
+}
+
+function checkCall(operation: string, input: unknown, options: object): void {
+  if (!Object.hasOwn(apiPaths, operation)) {
+    const near = nearest(operation, Object.keys(apiPaths))
+    throw new CarillonError('VALIDATION', {
+      message: `there is no operation ${operation}`,
+      hint: near === null ? 'See /docs of a node' : `Did you mean ${near}?`,
+    })
+  }
+  checkOptions(input, ['params', 'query', 'headers', 'body'], { what: 'the input' })
+  checkOptions(options, ['timeoutMs', 'signal', 'poll'])
 }
 
 function fill(path: string, params: Record<string, unknown>): string {

@@ -2,7 +2,14 @@
  * Events as they happen. The connection may break at any moment: the next one goes on after the last event that was handed
  * out. A node says something every 15 seconds; one that is silent for longer is left.
  */
-import { apiPaths, CarillonError, type Event, type EventReset, type EventTypeFilter } from '@carillon/contract'
+import {
+  apiPaths,
+  CarillonError,
+  checkOptions,
+  type Event,
+  type EventReset,
+  type EventTypeFilter,
+} from '@carillon/contract'
 import { Backoff } from '../backoff.ts'
 import type { Nodes } from '../http/nodes.ts'
 import { serverSent } from '../http/server-sent.ts'
@@ -10,6 +17,7 @@ import { serverSent } from '../http/server-sent.ts'
 export interface EventsOptions {
   /** All unless given. `execution.*` is all about executions. */
   types?: readonly EventTypeFilter[]
+  /** Of this job only, by id or key. */
   jobId?: string
   /** Go on after this event; what comes before it is known. Unless given: from now on. */
   lastEventId?: number
@@ -17,12 +25,16 @@ export interface EventsOptions {
   signal?: AbortSignal
 }
 
+/** What library mode and the client take. */
+export const eventsOptionNames = ['types', 'jobId', 'lastEventId', 'signal']
+
 const silentMs = 45_000
 const never = new AbortController().signal
 /** Trouble that passes. */
 const passing = new Set([408, 429, 502, 503, 504])
 
 export async function* tellEvents(nodes: Nodes, options: EventsOptions): AsyncGenerator<Event | EventReset, void> {
+  checkOptions(options, eventsOptionNames)
   const { signal = never } = options
   const backoff = new Backoff()
   let last = options.lastEventId?.toString() ?? null

@@ -31,7 +31,7 @@ describe('the handle of an execution', () => {
 
   it('throws when it has not ended in time, and does not read it', async () => {
     const { handle: one, read } = handle({ state: 'RUNNING' }, false)
-    await expect(one.ended({ waitMs: 1 })).rejects.toThrow('has not ended in time')
+    await expect(one.ended({ waitMs: 1 })).rejects.toThrow('has not ended within 1 ms')
     expect(read).not.toHaveBeenCalled()
   })
 

@@ -1,3 +1,5 @@
+import { checkOptions } from '@carillon/contract'
+
 /** What can be seen of an execution that has ended, whichever way it was asked for. */
 export interface EndedExecution {
   executionId: string
@@ -41,7 +43,10 @@ export class ExecutionHandle<Result, View extends EndedExecution = EndedExecutio
 
   /** The execution once it has ended, however it did. */
   async ended(options: { waitMs?: number } = {}): Promise<View> {
-    if (!(await this.#wait(options.waitMs))) throw new Error(`Execution ${this.executionId} has not ended in time`)
+    checkOptions(options, ['waitMs'])
+    if (!(await this.#wait(options.waitMs))) {
+      throw new Error(`Execution ${this.executionId} has not ended within ${options.waitMs} ms; it goes on`)
+    }
     return (await this.#read())!
   }
 

@@ -1,5 +1,6 @@
 /** From the words of `enqueue` and `schedule` to a job as the API takes it. */
 import type { ExecutionPolicy, JobInput, ScheduleInput, WireJobInput } from '@carillon/contract'
+import { recurrenceOf } from '@carillon/contract'
 
 export interface EnqueueOptions extends ExecutionPolicy {
   name?: string
@@ -26,16 +27,15 @@ export function jobInputOf(
   options: EnqueueOptions | ScheduleOptions,
 ): WireJobInput {
   const { cron, every, ...rest } = options as EnqueueOptions & { cron?: string; every?: string }
-  const input: Record<string, unknown> = { ...rest, ...timesOf(rest, cron, every), payload }
+  const recurs = 'cron' in options || 'every' in options
+  const input: Record<string, unknown> = {
+    ...rest,
+    ...(recurs ? recurrenceOf({ cron, every }) : { type: rest.delayMs === undefined ? 'ONE_SHOT' : 'DELAYED' }),
+    payload,
+  }
   for (const field of instants) {
     const value = input[field]
     if (typeof value === 'number' || value instanceof Date) input[field] = new Date(value).toISOString()
   }
   return { ...input, target: { pool: definition.pool, handler: definition.name } } as WireJobInput
-}
-
-function timesOf(options: EnqueueOptions, cron: string | undefined, every: string | undefined): Partial<WireJobInput> {
-  if (cron !== undefined) return { type: 'CRON', schedule: cron }
-  if (every !== undefined) return { type: 'INTERVAL', interval: every }
-  return { type: options.delayMs === undefined ? 'ONE_SHOT' : 'DELAYED' }
 }

@@ -1,5 +1,5 @@
 /** The comparison of the ledger with the schedules, added up from the parts that a node answers. */
-import type { Verification } from '@carillon/contract'
+import { checkOptions, type Verification } from '@carillon/contract'
 
 /**
  * CLEAN: nothing is missing and nothing is there twice. FOUND: something is. OUTSIDE_HISTORY: nothing was found, but of a part
@@ -14,6 +14,7 @@ export interface VerifyOptions {
   from: string
   /** And before then; now, if left out. */
   to?: string
+  /** Only this job, by id or key. */
   jobId?: string
   /** Fired later than that after it was due is late; 1,000 unless given. */
   lateAfterMs?: number
@@ -23,6 +24,8 @@ export interface VerifyOptions {
   onPart?: (soFar: VerifyResult) => void
   signal?: AbortSignal
 }
+
+const verifyOptionNames = [...['from', 'to', 'jobId', 'lateAfterMs', 'limit', 'onPart', 'signal']]
 
 /** Of findings, a part lists at most so many. */
 const mostListed = 1_000
@@ -37,6 +40,7 @@ export type ReadPart = (query: {
 }) => Promise<Verification>
 
 export async function verifyAll(read: ReadPart, options: VerifyOptions): Promise<VerifyResult> {
+  checkOptions(options, verifyOptionNames)
   const { from, to, jobId: job, lateAfterMs, limit = 100, onPart, signal } = options
   let sum: VerifyResult | null = null
   let cursor: string | null = null

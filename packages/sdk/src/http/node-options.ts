@@ -1,4 +1,4 @@
-import { CarillonError } from '@carillon/contract'
+import { CarillonError, checkOptions } from '@carillon/contract'
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../logger.ts'
 
@@ -20,6 +20,21 @@ export interface NodeOptions {
   connections?: number
   logger?: Logger
   clock?: Clock
+}
+
+export const nodeOptionNames = [
+  ...['urls', 'token', 'tenant', 'tls', 'timeoutMs', 'patienceMs', 'connections', 'logger', 'clock'],
+] as readonly (keyof NodeOptions)[]
+
+/** Refuses what is not known, and says what `call` needs when it was given nothing. */
+export function checkNodeOptions(options: unknown, call: string, known: readonly string[] = nodeOptionNames): void {
+  if (options === undefined)
+    throw refuse('/urls', `${call} needs the URL of a node`, `${call}({ urls: 'http://127.0.0.1:7171' })`)
+  if (typeof options === 'string')
+    throw refuse('/urls', `${call} takes an object, not a text`, `${call}({ urls: '${options}' })`)
+  checkOptions(options, known, { code: 'CONFIG_INVALID', what: `the options of ${call}` })
+  const { tls } = options as { tls?: unknown }
+  if (tls !== undefined) checkOptions(tls, ['ca'], { pointer: '/tls', what: 'tls', code: 'CONFIG_INVALID' })
 }
 
 /** The node's address, and what stands before every path at it. */

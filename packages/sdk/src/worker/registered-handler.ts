@@ -1,5 +1,5 @@
-import { CarillonError, type Isolation } from '@carillon/contract'
-import type { HandlerDefinition } from '../handler.ts'
+import { CarillonError, checkOptions, type Isolation } from '@carillon/contract'
+import { definitionOf, type HandlerDefinition } from '../handler.ts'
 import type { HandlerContext } from './context.ts'
 
 /** A handler as a worker runs it: its definition and either a function of this process or a module to load elsewhere. */
@@ -17,11 +17,18 @@ export interface RegisteredHandler<Payload = unknown, Returned = unknown> {
   readonly memoryMb?: number
 }
 
+/** What `implementHandler` makes: it can be run by a worker, and enqueued and scheduled like its definition. */
+export interface ImplementedHandler<Input, Payload, Returned, Result> extends RegisteredHandler<Payload, Returned> {
+  readonly definition: HandlerDefinition<Input, Payload, Returned, Result>
+}
+
 export interface ImplementOptions {
   concurrency?: number
   isolation?: Isolation
   memoryMb?: number
 }
+
+const implementOptionNames = ['concurrency', 'isolation', 'memoryMb'] satisfies (keyof ImplementOptions)[]
 
 /**
  * Joins a definition with the code that runs it, so that the context is typed by the definition.
@@ -42,12 +49,13 @@ export function implementHandler<Input, Payload, Returned, Result>(
   definition: HandlerDefinition<Input, Payload, Returned, Result>,
   code: ((ctx: HandlerContext<Payload, Returned>) => Returned | Promise<Returned>) | URL,
   options: ImplementOptions = {},
-): RegisteredHandler<Payload, Returned> {
+): ImplementedHandler<Input, Payload, Returned, Result> {
+  checkOptions(options, implementOptionNames)
   return checkHandler(
     code instanceof URL
-      ? { definition, isolation: 'THREAD', ...options, module: code }
-      : { definition, ...options, run: code },
-  )
+      ? { definition: definitionOf(definition), isolation: 'THREAD', ...options, module: code }
+      : { definition: definitionOf(definition), ...options, run: code },
+  ) as ImplementedHandler<Input, Payload, Returned, Result>
 }
 
 /** Refuses a registration that could not work, where it is made rather than when the first execution comes. */
@@ -59,7 +67,8 @@ export function checkHandler<Payload, Returned>(
     throw new CarillonError('VALIDATION', { message: `Handler ${definition.name}: ${message}` })
   }
   if (!Number.isInteger(concurrency) || concurrency < 1) refuse(`concurrency must be 1 or more, not ${concurrency}`)
-  if (isolation === 'NONE' && handler.run === undefined) refuse('isolation NONE needs `run`')
+  if (isolation === 'NONE' && typeof handler.run !== 'function')
+    refuse('its code is missing: give a function, or the URL of a module')
   if (isolation !== 'NONE' && handler.module === undefined) refuse(`isolation ${isolation} needs \`module\``)
   if (isolation !== 'NONE' && handler.run !== undefined) refuse(`isolation ${isolation} takes \`module\`, not \`run\``)
   if (memoryMb !== undefined && !(memoryMb >= 1)) refuse(`memoryMb must be 1 or more, not ${memoryMb}`)

@@ -270,7 +270,7 @@ describe('slots', () => {
 test('the same handler twice, or one without code, is refused', async () => {
   const twice = [handler(() => 1), handler(() => 2)]
   await expect(startRig(twice)).rejects.toThrow(/registered twice/)
-  await expect(startRig([{ definition: defineHandler({ name: 'x' }) }])).rejects.toThrow(/needs `run`/)
+  await expect(startRig([{ definition: defineHandler({ name: 'x' }) }])).rejects.toThrow(/its code is missing/)
   await expect(startRig([handler(() => 1, { concurrency: 0 })])).rejects.toThrow(/concurrency/)
   await expect(startRig([handler(() => 1, { isolation: 'THREAD' })])).rejects.toThrow(/module/)
 })

@@ -27,6 +27,12 @@ export interface WorkerOptions {
   logger?: Logger
 }
 
+/** Those of a worker over HTTP; the rest is for those who bring a transport of their own. */
+export const workerOptionNames = [
+  ...['handlers', 'name', 'workerId', 'clock', 'prefetch', 'leaseWaitMs', 'drainSec', 'completeIn', 'completeInModule'],
+  'logger',
+] as readonly Exclude<keyof WorkerOptions, 'transport' | 'reportEveryMs'>[]
+
 /**
  * Whether a worker does what it is there for. One that says it lives but is given nothing, though it asks, does not: after
  * half a minute without an answer it is not healthy.

@@ -1,5 +1,5 @@
 /** Who may come in: the settings, checked once. What is secret never stands in a message. */
-import { CarillonError } from '@carillon/contract'
+import { CarillonError, checkOptions } from '@carillon/contract'
 import { isLoopback } from './loopback.ts'
 
 export const jwtAlgorithms = ['HS256', 'RS256', 'ES256'] as const
@@ -41,8 +41,8 @@ export function authConfig(settings: AuthSettings, plainAllowed: boolean): AuthC
   if (typeof settings !== 'object' || settings === null) {
     throw invalid('', "is neither 'off' nor a group of settings", `Known are ${Object.keys(known).join(', ')}`)
   }
+  checkOptions(settings, Object.keys(known), { pointer: '/auth', what: 'auth', code: 'CONFIG_INVALID' })
   for (const [key, value] of Object.entries(settings)) {
-    if (!(key in known)) throw invalid(key, 'is not a setting', `Known are ${Object.keys(known).join(', ')}`)
     if (key === 'algorithms' || key === 'apiKeys' || value === undefined) continue
     if (typeof value !== 'string' || value === '') throw invalid(key, 'must be a text that is not empty')
   }

@@ -1,6 +1,6 @@
 /** The engine's settings: checked once, relations included, then frozen. */
 import { hostname } from 'node:os'
-import { CarillonError, defaults } from '@carillon/contract'
+import { CarillonError, checkOptions, defaults } from '@carillon/contract'
 
 export interface EngineConfig {
   readonly nodeName: string
@@ -33,7 +33,8 @@ export interface EngineConfig {
 
 export type EngineSettings = Partial<EngineConfig>
 
-const numbers: Record<
+/** What may be given, and what is taken otherwise. */
+export const engineNumbers: Record<
   Exclude<keyof EngineConfig, 'nodeName' | 'databaseUrl'>,
   { value: number; min: number; max: number }
 > = {
@@ -55,11 +56,10 @@ const numbers: Record<
   sweepEveryMs: { value: 1_000, min: 20, max: 60_000 },
 }
 
+export const engineSettingNames = ['nodeName', 'databaseUrl', ...Object.keys(engineNumbers)]
+
 export function engineConfig(settings: EngineSettings): EngineConfig {
-  const known = new Set(['nodeName', 'databaseUrl', ...Object.keys(numbers)])
-  for (const key of Object.keys(settings)) {
-    if (!known.has(key)) throw invalid(key, `is not a setting`, `Known are ${[...known].join(', ')}`)
-  }
+  checkOptions(settings, engineSettingNames, { what: 'the settings of a node', code: 'CONFIG_INVALID' })
   if (!settings.databaseUrl) {
     throw invalid(
       'databaseUrl',
@@ -75,8 +75,8 @@ export function engineConfig(settings: EngineSettings): EngineConfig {
   }
   const half = settings.workerLostMs === undefined ? undefined : Math.floor(settings.workerLostMs / 2)
   const wanted: EngineSettings = { ...settings, workerSuspectMs: settings.workerSuspectMs ?? half }
-  for (const [key, { value, min, max }] of Object.entries(numbers)) {
-    const given = wanted[key as keyof typeof numbers] ?? value
+  for (const [key, { value, min, max }] of Object.entries(engineNumbers)) {
+    const given = wanted[key as keyof typeof engineNumbers] ?? value
     if (!Number.isInteger(given) || given < min || given > max) {
       throw invalid(key, `${given} is not a whole number from ${min} to ${max}`)
     }

@@ -1,7 +1,7 @@
 /** What a served node is told: where to listen, which database, who may come in. Checked once, then frozen. */
-import { CarillonError } from '@carillon/contract'
+import { CarillonError, checkOptions } from '@carillon/contract'
 import { type AuthConfig, type AuthSettings, authConfig } from './auth-config.ts'
-import type { EngineSettings } from './engine-config.ts'
+import { type EngineSettings, engineSettingNames } from './engine-config.ts'
 import { isLoopback } from './loopback.ts'
 import { type TargetConfig, type TargetSettings, targetConfig } from './target-config.ts'
 
@@ -55,9 +55,12 @@ const known: Record<keyof ServeSettings, true> = {
   insecure: true,
 }
 
+const engineSettings = engineSettingNames.filter((name) => name !== 'databaseUrl')
+
 export function serveConfig(settings: ServeSettings): ServeConfig {
-  for (const key of Object.keys(settings)) {
-    if (!(key in known)) throw invalid(key, 'is not a setting', `Known are ${Object.keys(known).join(', ')}`)
+  checkOptions(settings, Object.keys(known), { what: 'the settings of serve', code: 'CONFIG_INVALID' })
+  if (settings.engine !== undefined) {
+    checkOptions(settings.engine, engineSettings, { pointer: '/engine', what: 'engine', code: 'CONFIG_INVALID' })
   }
   const { host = '127.0.0.1', port = defaultPort, insecure = false, requestTimeoutMs = 30_000, tls } = settings
   // Node takes an empty host for all of them.
@@ -105,9 +108,8 @@ export function serveConfig(settings: ServeSettings): ServeConfig {
 }
 
 function checkTls(tls: TlsSettings): void {
-  const { certFile, keyFile, ...others } = tls
-  const other = Object.keys(others)[0]
-  if (other !== undefined) throw invalid(`tls/${other}`, 'is not a setting', 'Known are certFile, keyFile')
+  checkOptions(tls, ['certFile', 'keyFile'], { pointer: '/tls', what: 'tls', code: 'CONFIG_INVALID' })
+  const { certFile, keyFile } = tls
   for (const [key, file] of Object.entries({ certFile, keyFile })) {
     if (typeof file !== 'string' || file === '') throw invalid(`tls/${key}`, 'must be the path of a PEM file')
   }

@@ -2,7 +2,7 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { isAbsolute } from 'node:path'
-import { CarillonError } from '@carillon/contract'
+import { CarillonError, checkOptions } from '@carillon/contract'
 import { isWellFormed, SecretRefs } from './secret-refs.ts'
 
 export interface TargetSettings {
@@ -39,9 +39,7 @@ const known: Record<keyof TargetSettings, true> = {
 }
 
 export function targetConfig(settings: TargetSettings = {}): TargetConfig {
-  for (const key of Object.keys(settings)) {
-    if (!(key in known)) throw invalid(key, 'is not a setting', `Known are ${Object.keys(known).join(', ')}`)
-  }
+  checkOptions(settings, Object.keys(known), { pointer: '/targets', what: 'targets', code: 'CONFIG_INVALID' })
   const { http = true, concurrency = 100, shell = {} } = settings
   if (typeof http !== 'boolean') throw invalid('http', 'must be true or false')
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 10_000) {

@@ -1,5 +1,5 @@
 /** ISO 8601 durations as an interval may use them: whole date parts, seconds to the millisecond, at least PT1S. */
-import { CarillonError } from '@carillon/contract'
+import { CarillonError, durationHint } from '@carillon/contract'
 
 export interface IntervalDuration {
   /** Years and months together. */
@@ -19,7 +19,7 @@ const longestMs = longestDays * 86_400_000
 export function parseDuration(text: string): IntervalDuration {
   const upper = text.trim().toUpperCase()
   const parts = upper.length <= 100 ? form.exec(upper) : null
-  if (parts === null || upper.endsWith('P') || upper.endsWith('T')) throw malformed(upper)
+  if (parts === null || upper.endsWith('P') || upper.endsWith('T')) throw malformed(upper, text)
   const [years, months, weeks, days, hours, minutes] = parts.slice(1, 7).map((part) => Number(part ?? 0)) as number[]
   const seconds = (parts[7] ?? '0').replace(',', '.')
   if (/\.\d{4,}/.test(seconds)) {
@@ -39,8 +39,8 @@ export function parseDuration(text: string): IntervalDuration {
   return duration
 }
 
-function malformed(upper: string): CarillonError {
-  const shown = `"${upper.slice(0, 100)}"`
+function malformed(upper: string, text: string): CarillonError {
+  const shown = `"${text.slice(0, 100)}"`
   if (upper.includes('-')) return invalid(`${shown} is negative`, 'An interval runs forward: write it without a sign')
   if (/[.,]/.test(upper)) {
     return invalid(
@@ -48,10 +48,7 @@ function malformed(upper: string): CarillonError {
       'Use smaller parts: PT12H for half a day, PT90M for 1.5 hours',
     )
   }
-  return invalid(
-    `${shown} is not an ISO 8601 duration`,
-    'Write PT90S, PT15M, PT1H, P1D, P1W, P1M, P1Y or a sum such as P1DT12H',
-  )
+  return invalid(`${shown} is not an ISO 8601 duration`, durationHint(text))
 }
 
 function invalid(message: string, hint: string): CarillonError {

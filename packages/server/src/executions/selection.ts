@@ -2,6 +2,7 @@
 import { CarillonError, type ExecutionState, type Origin } from '@carillon/contract'
 import { firstIdAt } from '../domain/identity.ts'
 import { earliestInstant, latestInstant } from '../domain/time-range.ts'
+import { filteredJobId } from '../jobs/reference.ts'
 import type { Database } from '../store/database.ts'
 import { firstId, lastId, type Selection } from '../store/executions/select.ts'
 import { readJobByKey } from '../store/jobs/read.ts'
@@ -50,7 +51,8 @@ export async function selectionOf(
 }
 
 async function jobIdOf(database: Database, tenant: string, filter: ExecutionFilter): Promise<string | null> {
-  const jobId = filter.jobId?.toLowerCase() ?? null
+  const given = filter.jobId
+  const jobId = given === undefined ? null : ((await filteredJobId(database, { tenant, job: given })) ?? firstId)
   if (filter.key === undefined) return jobId
   const named = (await readJobByKey(database, tenant, filter.key))?.definition.job_id ?? firstId
   return jobId === null || jobId === named ? named : firstId

@@ -10,11 +10,11 @@ import type { Logger } from '../observability/logger.ts'
 import type { Authenticator } from './auth/authenticator.ts'
 import { refuseConnection } from './broken-connection.ts'
 import { problemOf, problemType, requestError } from './problem.ts'
+import { requestCheck } from './request-checks.ts'
 import type { Caller, Reply, Route } from './route.ts'
 import type { Services } from './services.ts'
 import { watchStream } from './stream-watch.ts'
 import { Turnstile } from './turnstile.ts'
-import { type Check, checker } from './validation.ts'
 
 export interface AppOptions {
   services: Services
@@ -97,7 +97,7 @@ function register(
 ): void {
   const { operation } = route
   const turnstile = operation.heavy ? heavy : light
-  const check = checks(operation)
+  const check = requestCheck(operation)
   app.route({
     method: operation.method,
     url: operation.path,
@@ -137,23 +137,6 @@ function register(
 /** What waits on purpose would keep its place; what workers say is gathered, and goes to the database together. */
 function takesTurns({ scope }: ApiOperation, { query }: FastifyRequest): boolean {
   return scope !== null && scope !== 'work' && (query as { waitSec?: number }).waitSec === undefined
-}
-
-function checks({ params, query, headers, body, roughBody }: ApiOperation): (request: FastifyRequest) => void {
-  const parts: [Check, (request: FastifyRequest) => unknown][] = []
-  if (params) parts.push([checker(params, 'params'), (request) => request.params])
-  parts.push([checker(query ?? noQuery, 'query'), (request) => request.query])
-  if (headers) parts.push([checker(headers, 'headers'), (request) => request.headers])
-  const checkBody = body && checker(roughBody ?? body, 'body')
-  const mayBeEmpty = body !== undefined && '~optional' in body
-  return (request) => {
-    for (const [check, part] of parts) check(part(request))
-    if (!checkBody || (mayBeEmpty && request.body === undefined)) return
-    if (request.body === undefined) {
-      throw new CarillonError('VALIDATION', { pointer: '', message: 'a body is required', hint: 'Send JSON' })
-    }
-    checkBody(request.body)
-  }
 }
 
 /** Made once: to make one for each abort costs more than the abort. */
@@ -199,8 +182,6 @@ class Asked {
     this.#gone?.abort()
   }
 }
-
-const noQuery = { type: 'object', additionalProperties: false } as never
 
 function send(reply: FastifyReply, { status, body, text, stream, headers }: Reply): FastifyReply {
   reply.code(status)

@@ -1,5 +1,5 @@
 /** Requests against the schemas of the contract: what is wrong is told all at once, with a pointer and what to do. */
-import { CarillonError, type ErrorDetail } from '@carillon/contract'
+import { CarillonError, type ErrorDetail, fieldOf, unknownOption } from '@carillon/contract'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import formats from 'ajv-formats'
 import type { TSchema } from 'typebox'
@@ -71,31 +71,41 @@ function detailsOf(errors: ErrorObject[]): ErrorDetail[] {
   return [...details.values()]
 }
 
+/** Each message names its field, so that it can be read without the pointer. */
 function detailOf({ keyword, instancePath, params, message, parentSchema }: ErrorObject): ErrorDetail {
+  const pointer = instancePath
+  const field = fieldOf(pointer) || 'the body'
   switch (keyword) {
     case 'additionalProperties': {
       const known = Object.keys((parentSchema?.properties as object | undefined) ?? {})
-      const hint = known.length > 0 ? `Known are ${known.join(', ')}` : undefined
-      return { pointer: `${instancePath}/${escaped(params.additionalProperty)}`, message: 'is not known', hint }
+      return unknownOption(params.additionalProperty, known, pointer)
     }
     case 'required':
-      return { pointer: `${instancePath}/${escaped(params.missingProperty)}`, message: 'is required' }
+      return requiredField(pointer, params.missingProperty, parentSchema)
     case 'enum':
-      return { pointer: instancePath, message: 'is not known', hint: `Use one of ${params.allowedValues.join(', ')}` }
+      return { pointer, message: `${field} is not known`, hint: `Use one of ${params.allowedValues.join(', ')}` }
     case 'discriminator':
-      return { pointer: `${instancePath}/${params.tag}`, message: 'is missing or not known' }
+      return { pointer: `${pointer}/${params.tag}`, message: `${params.tag} is missing or not known` }
     case 'pattern':
-      if (parentSchema?.format !== 'date-time') return { pointer: instancePath, message: message! }
-      return { pointer: instancePath, message: 'is outside the years 1970 to 9999', hint: formatHints['date-time'] }
+      if (parentSchema?.format !== 'date-time') return { pointer, message: `${field} ${message}` }
+      return { pointer, message: `${field} is outside the years 1970 to 9999`, hint: formatHints['date-time'] }
     case 'format':
       return {
-        pointer: instancePath,
-        message: `is not ${formatWords[params.format] ?? params.format}`,
+        pointer,
+        message: `${field} is not ${formatWords[params.format] ?? params.format}`,
         hint: formatHints[params.format],
       }
     default:
-      return { pointer: instancePath, message: message ?? 'is not valid' }
+      return { pointer, message: `${field} ${message ?? 'is not valid'}` }
   }
+}
+
+/** What a missing field may be is said with it: a person who sent `{}` learns what to send. */
+function requiredField(parent: string, name: string, parentSchema: ErrorObject['parentSchema']): ErrorDetail {
+  const properties = (parentSchema?.properties ?? {}) as Record<string, { enum?: string[]; description?: string }>
+  const { enum: words, description } = properties[name] ?? {}
+  const hint = words ? `Use one of ${words.join(', ')}` : description
+  return { pointer: `${parent}/${escaped(name)}`, message: `${name} is required`, ...(hint && { hint }) }
 }
 
 const formatWords: Record<string, string> = {

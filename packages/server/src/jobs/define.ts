@@ -2,8 +2,10 @@
 import {
   CarillonError,
   defaults,
+  dstFields,
   dstGaps,
   dstOverlaps,
+  durationHint,
   type JobInput,
   jobTypes,
   limits,
@@ -53,6 +55,7 @@ export function defineJob(input: JobInput, options: DefineOptions): JobRow {
   problems.oneOf('/misfire', input.misfire, misfirePolicies)
   problems.oneOf('/overlap', input.overlap, overlapPolicies)
   if (problems.object('/dst', input.dst)) {
+    problems.unknown('/dst', input.dst, dstFields)
     problems.oneOf('/dst/gap', input.dst.gap, dstGaps)
     problems.oneOf('/dst/overlap', input.dst.overlap, dstOverlaps)
   }
@@ -132,15 +135,24 @@ function checkTimeFields(problems: Problems, input: JobInput): void {
   const wanted = timeFields[input.type]
   for (const [type, field] of typesAndFields) {
     if (field !== wanted && input[field] !== undefined) {
-      problems.add(`/${field}`, `belongs to type ${type}, not ${input.type}`, `Leave it out, or change the type`)
+      problems.add(
+        `/${field}`,
+        `${field} belongs to type ${type}, not ${input.type}`,
+        `Leave it out, or change the type`,
+      )
     }
   }
   if (input[wanted] === undefined && wanted !== 'runAt')
-    problems.add(`/${wanted}`, `is required for type ${input.type}`)
+    problems.add(`/${wanted}`, `${wanted} is required for type ${input.type}`)
   for (const field of ['schedule', 'interval'] as const) {
     if (field === wanted && input[field] !== undefined && typeof input[field] !== 'string') {
-      problems.add(`/${field}`, 'must be a text')
+      problems.add(
+        `/${field}`,
+        `${field} must be a text`,
+        field === 'interval' ? durationHint(input[field]) : undefined,
+      )
     }
   }
-  if (input.anchor !== undefined && input.type !== 'INTERVAL') problems.add('/anchor', 'belongs to type INTERVAL')
+  if (input.anchor !== undefined && input.type !== 'INTERVAL')
+    problems.add('/anchor', 'anchor belongs to type INTERVAL')
 }

@@ -22,6 +22,7 @@ import { defineJob } from './define.ts'
 import { requireKept } from './kept.ts'
 import { bornRecord, newJob } from './new-job.ts'
 import type { KnownPools } from './pools.ts'
+import { jobNotFound } from './reference.ts'
 import { builtInOf, type TargetRules } from './target.ts'
 import { triggeredExecution } from './triggered.ts'
 
@@ -212,13 +213,6 @@ export class Jobs {
     if (version !== undefined && job.version !== version) throw versionMismatch(job.version, version)
     return job
   }
-}
-
-export function jobNotFound(jobId: string): CarillonError {
-  return new CarillonError('JOB_NOT_FOUND', {
-    message: `there is no job ${jobId}`,
-    hint: 'It may have been deleted, or a one-shot that has fired',
-  })
 }
 
 export function versionMismatch(current: number, asked: number): CarillonError {

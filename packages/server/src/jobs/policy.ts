@@ -6,18 +6,12 @@ import {
   type ExecutionPolicy,
   limits,
   priorities,
-  type RetryPolicy,
   ranges,
+  retryPolicyFields,
 } from '@carillon/contract'
 import type { StoredPolicy } from '../store/rows.ts'
 import { builtInOf, type Target } from './target.ts'
 import type { Problems } from './validate.ts'
-
-const known = {
-  ...{ maxAttempts: true, backoff: true, initialDelayMs: true, factor: true, maxDelayMs: true, jitter: true },
-  ...{ delaysMs: true, nonRetryableErrors: true },
-} satisfies Record<keyof RetryPolicy, true>
-const retryKeys = Object.keys(known)
 
 export function checkPolicy(problems: Problems, input: ExecutionPolicy): void {
   problems.oneOf('/priority', input.priority, priorities)
@@ -32,9 +26,7 @@ export function checkPolicy(problems: Problems, input: ExecutionPolicy): void {
   if (input.traceparent !== undefined) problems.text('/traceparent', input.traceparent, 100)
   const retry = input.retryPolicy
   if (!problems.object('/retryPolicy', retry)) return
-  for (const key of Object.keys(retry)) {
-    if (!retryKeys.includes(key)) problems.add(`/retryPolicy/${key}`, 'is not known', `Use ${retryKeys.join(', ')}`)
-  }
+  problems.unknown('/retryPolicy', retry, retryPolicyFields)
   problems.integer('/retryPolicy/maxAttempts', retry.maxAttempts, ranges.maxAttempts)
   problems.oneOf('/retryPolicy/backoff', retry.backoff, backoffs)
   problems.integer('/retryPolicy/initialDelayMs', retry.initialDelayMs, ranges.initialDelayMs)

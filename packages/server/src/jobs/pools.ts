@@ -1,5 +1,5 @@
 /** Which pools exist. A job for one that does not is refused, with the names that come near. */
-import { CarillonError } from '@carillon/contract'
+import { CarillonError, distance } from '@carillon/contract'
 import { monotonicMs } from '../lib/clock.ts'
 import type { Database } from '../store/database.ts'
 import { readPoolOwners } from '../store/jobs/pools.ts'
@@ -54,17 +54,4 @@ function nearest(pools: ReadonlySet<string>, pool: string): string[] {
     if (distance(name, pool) <= allowed) near.push(name)
   }
   return near
-}
-
-/** Levenshtein's distance. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)))
-    }
-    row = next
-  }
-  return row[b.length]!
 }

@@ -56,9 +56,9 @@ export function previewFires(input: PreviewInput): Fires {
   const problems = new Problems()
   const { schedule, interval, timezone = defaults.timezone } = input
   if ((schedule === undefined) === (interval === undefined)) {
-    problems.add('/schedule', 'is needed, or else interval', 'Give exactly one of schedule and interval')
+    problems.add('/schedule', 'schedule or interval is required', 'Give exactly one of schedule and interval')
   }
-  if (input.anchor !== undefined && interval === undefined) problems.add('/anchor', 'belongs to an interval')
+  if (input.anchor !== undefined && interval === undefined) problems.add('/anchor', 'anchor belongs to an interval')
   problems.text('/timezone', timezone, limits.nameLength)
   if (problems.object('/dst', input.dst)) {
     problems.oneOf('/dst/gap', input.dst.gap, dstGaps)

@@ -2,7 +2,7 @@
  * Where a target is run. Built-in targets (HTTP, shell) are ordinary handlers of a worker inside a node, in pools of their
  * own; what they need to know travels with the policy, which only a worker's node reads.
  */
-import { CarillonError, defaults, limits, type WireJobInput } from '@carillon/contract'
+import { CarillonError, defaults, limits, targetFields, type WireJobInput } from '@carillon/contract'
 import type { Problems } from './validate.ts'
 
 export type Target = WireJobInput['target']
@@ -37,17 +37,23 @@ export const workersOnly: TargetRules = {
 
 export function checkTarget(problems: Problems, target: Target | undefined): void {
   if (!problems.object('/target', target)) {
-    if (target === undefined) problems.add('/target', 'is required', 'Say which handler runs it')
+    if (target === undefined) problems.add('/target', 'target is required', 'Say which handler runs it: { handler }')
     return
   }
+  problems.unknown('/target', target, targetFields)
   const kinds = (['handler', 'http', 'shell'] as const).filter((kind) => target[kind] !== undefined)
   if (kinds.length > 1)
-    problems.add('/target', `has ${kinds.join(' and ')}`, 'Give exactly one of handler, http and shell')
-  else if (kinds.length === 0) problems.add('/target/handler', 'must be a text that is not empty')
+    problems.add('/target', `target has ${kinds.join(' and ')}`, 'Give exactly one of handler, http and shell')
+  else if (kinds.length === 0)
+    problems.add('/target/handler', 'target has no handler', 'Say which handler runs it, or give http or shell')
   if (target.handler !== undefined) checkName(problems, '/target/handler', target.handler)
   if (target.pool !== undefined) checkName(problems, '/target/pool', target.pool)
   if (target.pool !== undefined && kinds[0] !== 'handler')
-    problems.add('/target/pool', 'goes with a handler', 'Leave it out: built-in targets have pools of their own')
+    problems.add(
+      '/target/pool',
+      'target.pool goes with a handler',
+      'Leave it out: built-in targets have pools of their own',
+    )
   const { http, shell } = target
   if (http !== undefined || shell !== undefined) checkTexts(problems, '/target', { http, shell })
 }

@@ -1,5 +1,5 @@
 /** Checks of single fields, gathered so that a caller learns of every mistake at once. */
-import { CarillonError, type ErrorDetail } from '@carillon/contract'
+import { CarillonError, type ErrorDetail, fieldOf, unknownOption } from '@carillon/contract'
 
 /** Year 10000: beyond it neither ISO 8601 nor PostgreSQL's text form stays simple. */
 const endOfTime = Date.UTC(10_000, 0, 1)
@@ -31,31 +31,33 @@ export class Problems {
   }
 
   text(pointer: string, value: unknown, maxLength: number): void {
-    if (typeof value !== 'string' || value === '') this.add(pointer, 'must be a text that is not empty')
-    else if (value.length > maxLength) this.add(pointer, `is longer than ${maxLength} characters`)
+    if (typeof value !== 'string' || value === '')
+      this.add(pointer, `${fieldOf(pointer)} must be a text that is not empty`)
+    else if (value.length > maxLength) this.add(pointer, `${fieldOf(pointer)} is longer than ${maxLength} characters`)
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
     else if (/[\u0000-\u001f\u007f]/.test(value))
-      this.add(pointer, 'has a control character', 'Remove it; put such data into the payload')
-    else if (!value.isWellFormed()) this.add(pointer, 'has a lone surrogate', 'Send well-formed Unicode')
+      this.add(pointer, `${fieldOf(pointer)} has a control character`, 'Remove it; put such data into the payload')
+    else if (!value.isWellFormed())
+      this.add(pointer, `${fieldOf(pointer)} has a lone surrogate`, 'Send well-formed Unicode')
   }
 
   integer(pointer: string, value: unknown, range: { min: number; max: number }): void {
     if (value === undefined) return
     if (!Number.isSafeInteger(value) || (value as number) < range.min || (value as number) > range.max) {
-      this.add(pointer, `${String(value)} is not a whole number from ${range.min} to ${range.max}`)
+      this.add(pointer, `${fieldOf(pointer)} ${String(value)} is not a whole number from ${range.min} to ${range.max}`)
     }
   }
 
   number(pointer: string, value: unknown, range: { min: number; max: number }): void {
     if (value === undefined) return
     if (typeof value !== 'number' || !(value >= range.min && value <= range.max)) {
-      this.add(pointer, `${String(value)} is not a number from ${range.min} to ${range.max}`)
+      this.add(pointer, `${fieldOf(pointer)} ${String(value)} is not a number from ${range.min} to ${range.max}`)
     }
   }
 
   oneOf<T extends string>(pointer: string, value: unknown, allowed: readonly T[]): void {
     if (value === undefined || (allowed as readonly unknown[]).includes(value)) return
-    this.add(pointer, `${String(value)} is not known`, `Use one of ${allowed.join(', ')}`)
+    this.add(pointer, `${fieldOf(pointer)} ${String(value)} is not known`, `Use one of ${allowed.join(', ')}`)
   }
 
   /** An instant as milliseconds; text must be ISO 8601 with an offset. */
@@ -85,7 +87,7 @@ export class Problems {
   object(pointer: string, value: unknown): value is object {
     if (value === undefined) return false
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return true
-    this.add(pointer, 'must be an object')
+    this.add(pointer, `${fieldOf(pointer)} must be an object`)
     return false
   }
 
@@ -93,14 +95,21 @@ export class Problems {
   list(pointer: string, value: unknown): unknown[] {
     if (value === undefined) return []
     if (Array.isArray(value)) return value
-    this.add(pointer, 'must be an array')
+    this.add(pointer, `${fieldOf(pointer)} must be an array`)
     return []
+  }
+
+  /** Names that nobody knows, each with the one that was probably meant. */
+  unknown(pointer: string, value: object, known: readonly string[]): void {
+    for (const name of Object.keys(value)) {
+      if (!known.includes(name)) this.#details.push(unknownOption(name, known, pointer))
+    }
   }
 
   labels(pointer: string, value: Record<string, string> | undefined, max: number): void {
     if (!this.object(pointer, value)) return
     const entries = Object.entries(value)
-    if (entries.length > max) this.add(pointer, `has ${entries.length} labels`, `At most ${max}`)
+    if (entries.length > max) this.add(pointer, `${fieldOf(pointer)} has ${entries.length} entries`, `At most ${max}`)
     for (const [name, text] of entries) {
       this.text(`${pointer}/${name}`, name, 63)
       this.text(`${pointer}/${name}`, text, 255)

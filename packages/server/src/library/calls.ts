@@ -1,13 +1,50 @@
 /** What a program asks of an installation: work, schedules, and what became of them. The tenant's, unless it names another. */
-import { CarillonError, defaults, type ExecutionPolicy, type JobInput, type ScheduleInput } from '@carillon/contract'
-import { ExecutionHandle, encodeJson, type HandlerDefinition, validatePayload, validatePayloads } from '@carillon/sdk'
+import {
+  CarillonError,
+  checkOptions,
+  defaults,
+  type Event,
+  type EventReset,
+  type ExecutionPolicy,
+  enqueueOptionNames,
+  type JobInput,
+  recurrenceOf,
+  type ScheduleInput,
+  scheduleOptionNames,
+  scopes,
+} from '@carillon/contract'
+import {
+  type CallAnswer,
+  type CallInput,
+  definitionOf,
+  type EventsOptions,
+  ExecutionCalls,
+  ExecutionHandle,
+  encodeJson,
+  type HandlerOf,
+  InstallationCalls,
+  JobCalls,
+  type OperationId,
+  PoolCalls,
+  type VerifyOptions,
+  type VerifyResult,
+  validatePayload,
+  validatePayloads,
+  verifyAll,
+} from '@carillon/sdk'
 import { cursorOf } from '../executions/cursor.ts'
 import { type ExecutionView, viewOf } from '../executions/view.ts'
+import { InProcessApi } from '../http/in-process.ts'
+import type { Caller } from '../http/route.ts'
+import { routes } from '../http/routes/index.ts'
+import { filteredJobId, jobNotFound, withJob } from '../jobs/reference.ts'
 import { type JobView, jobViewOf, showJob } from '../jobs/view.ts'
 import type { Engine } from '../main.ts'
 import { readJob } from '../store/jobs/read.ts'
 import type { SubmissionOptions } from '../submissions/submissions.ts'
+import { checkJobInput } from './check-job-input.ts'
 import { enqueueIn } from './enqueue-in.ts'
+import { listen } from './events.ts'
 import type { Transaction } from './transaction.ts'
 
 export type ScheduleOptions = ExecutionPolicy &
@@ -28,14 +65,53 @@ export interface EnqueueOptions extends SubmissionOptions {
 export type CreateJobInput = JobInput & { tenant?: string; payload?: unknown }
 
 const waitForeverMs = 2 ** 31 - 1
+const oneOptions = [...enqueueOptionNames, 'tenant', 'tx']
+const manyOptions = oneOptions.filter((name) => !['tx', 'runAt', 'delayMs', 'dedupe'].includes(name))
+const recurringOptions = [...scheduleOptionNames, 'tenant']
 
 export class CarillonCalls {
   readonly #engine: Engine
   readonly #tenant: string
+  readonly #api: InProcessApi
+  /** Jobs: list, read, change, preview, backfill. */
+  readonly jobs: JobCalls
+  /** Executions: list, read, explain, and many at once. */
+  readonly executions: ExecutionCalls
+  readonly pools: PoolCalls
+  /** Health, metrics, workers, audit, long work. */
+  readonly installation: InstallationCalls
 
   constructor(engine: Engine, tenant: string = defaults.tenant) {
     this.#engine = engine
     this.#tenant = tenant
+    this.#api = new InProcessApi(routes, () => this.engine)
+    const call = <Id extends OperationId>(operation: Id, input: CallInput<Id>) => this.call(operation, input)
+    this.jobs = new JobCalls(call)
+    this.executions = new ExecutionCalls(call)
+    this.pools = new PoolCalls(call)
+    this.installation = new InstallationCalls(call)
+  }
+
+  /**
+   * Any operation of the HTTP API by its id, answered in process by the same route, with every right.
+   *
+   * @example
+   * ```ts
+   * import { createCarillon } from '@carillon/server'
+   *
+   * const carillon = await createCarillon({ databaseUrl: 'postgres://localhost/app' })
+   * const { items } = await carillon.call('listJobs', { query: { state: 'ACTIVE', label: ['team:billing'] } })
+   * for (const job of items) console.log(job.name, job.nextFireAt)
+   * ```
+   */
+  async call<Id extends OperationId>(
+    operation: Id,
+    input: CallInput<Id>,
+    options: { tenant?: string } = {},
+  ): Promise<CallAnswer<Id>> {
+    checkOptions(input, ['params', 'query', 'headers', 'body'], { what: 'the input' })
+    const caller: Caller = { ...library, tenant: this.#tenantOf(options) }
+    return (await this.#api.call(operation, input, caller)) as CallAnswer<Id>
   }
 
   protected get engine(): Engine {
@@ -44,11 +120,12 @@ export class CarillonCalls {
 
   /** Submits one execution. Resolves after its commit; with `tx`, after the row is written in that transaction. */
   async enqueue<Input, Payload, Returned, Result>(
-    definition: HandlerDefinition<Input, Payload, Returned, Result>,
+    handler: HandlerOf<Input, Payload, Returned, Result>,
     payload: NoInfer<Input>,
     options: EnqueueOptions = {},
   ): Promise<ExecutionHandle<Result, ExecutionView>> {
-    const tenant = options.tenant ?? this.#tenant
+    const tenant = this.#tenantOf(options, oneOptions)
+    const definition = definitionOf(handler)
     const text = await validatePayload(definition, payload)
     const target = targetOf(definition)
     const { tenant: _, tx, ...rest } = options
@@ -61,11 +138,13 @@ export class CarillonCalls {
 
   /** Submits many executions in one transaction. */
   async enqueueMany<Input, Payload, Returned, Result>(
-    definition: HandlerDefinition<Input, Payload, Returned, Result>,
+    handler: HandlerOf<Input, Payload, Returned, Result>,
     payloads: readonly NoInfer<Input>[],
     options: Omit<EnqueueOptions, 'tx' | 'runAt' | 'delayMs' | 'dedupe'> = {},
   ): Promise<ExecutionHandle<Result, ExecutionView>[]> {
-    const { tenant = this.#tenant, ...rest } = options
+    const tenant = this.#tenantOf(options, manyOptions)
+    const definition = definitionOf(handler)
+    const { tenant: _, ...rest } = options
     const texts = await validatePayloads(definition, payloads)
     const ids = await this.engine.submissions.submitAll(targetOf(definition), tenant, texts, rest)
     return ids.map((executionId) => this.#handle(executionId, tenant))
@@ -73,75 +152,92 @@ export class CarillonCalls {
 
   /** Creates a recurring job, or changes the one with the same `key`. */
   async schedule<Input, Payload, Returned, Result>(
-    definition: HandlerDefinition<Input, Payload, Returned, Result>,
+    handler: HandlerOf<Input, Payload, Returned, Result>,
     payload: NoInfer<Input>,
     options: ScheduleOptions,
   ): Promise<JobView> {
-    const { tenant = this.#tenant, cron, every, ...rest } = options
+    const tenant = this.#tenantOf(options, recurringOptions)
+    const definition = definitionOf(handler)
+    const { tenant: _, cron, every, ...rest } = options
+    const input: JobInput = { ...rest, ...recurrenceOf({ cron, every }), target: targetOf(definition) }
     const text = await validatePayload(definition, payload)
-    const target = targetOf(definition)
-    const input: JobInput =
-      cron === undefined
-        ? { ...rest, type: 'INTERVAL', interval: every, target }
-        : { ...rest, type: 'CRON', schedule: cron, target }
-    const { job } = await this.engine.jobs.put(tenant, input, text, { actor: 'library' })
+    const { job } = await this.engine.jobs.put(tenant, input, text, { actor: library.actor })
     return showJob(this.engine.database, job)
   }
 
   /** Creates a job from a definition as the HTTP API takes it; one that is due now runs at once. */
   async createJob(input: CreateJobInput): Promise<JobView> {
+    checkJobInput(input)
     const { tenant = this.#tenant, payload, ...rest } = input
     const text = payload === undefined ? null : encodeJson(payload, 'payload')
-    const { job, latest } = await this.engine.submissions.create({ tenant, actor: 'library' }, rest, text)
+    const { job, latest } = await this.engine.submissions.create({ tenant, actor: library.actor }, rest, text)
     return jobViewOf(job, latest)
   }
 
-  async pause(jobId: string, options: { tenant?: string } = {}): Promise<void> {
-    await this.engine.jobs.pause(options.tenant ?? this.#tenant, jobId, { actor: 'library' })
+  /** Jobs are named by their id or their key, here and below. */
+  async pause(job: string, options: { tenant?: string } = {}): Promise<void> {
+    await this.call('pauseJob', { params: { jobId: job } }, options)
   }
 
-  async resume(jobId: string, options: { tenant?: string } = {}): Promise<void> {
-    await this.engine.jobs.resume(options.tenant ?? this.#tenant, jobId, { actor: 'library' })
+  async resume(job: string, options: { tenant?: string } = {}): Promise<void> {
+    await this.call('resumeJob', { params: { jobId: job } }, options)
   }
 
   /** The job fires no more and what is PENDING of it is cancelled. */
-  unschedule(jobId: string, options: { tenant?: string; cancelRunning?: boolean } = {}): Promise<void> {
-    const { tenant = this.#tenant, cancelRunning } = options
-    return this.engine.jobs.remove(tenant, jobId, { cancelRunning, actor: 'library' })
+  async unschedule(job: string, options: { tenant?: string; cancelRunning?: boolean } = {}): Promise<void> {
+    const tenant = this.#tenantOf(options, ['tenant', 'cancelRunning'])
+    const { cancelRunning } = options
+    await this.call('deleteJob', { params: { jobId: job }, query: { cancelRunning } }, { tenant })
   }
 
-  /** Runs a job now, apart from its schedule. */
-  async trigger(jobId: string, options: { tenant?: string } = {}): Promise<ExecutionHandle<unknown, ExecutionView>> {
-    const tenant = options.tenant ?? this.#tenant
-    const asked = { payload: null, traceparent: null, actor: 'library' }
-    const { execution } = await this.engine.jobs.trigger(tenant, jobId, asked)
-    return this.#handle(execution.executionId, tenant)
+  /** Runs a job now, apart from its schedule. Throws OVERLAP_FORBIDDEN where its overlap policy does not allow that. */
+  async trigger(
+    job: string,
+    options: { tenant?: string; payload?: unknown } = {},
+  ): Promise<ExecutionHandle<unknown, ExecutionView>> {
+    const tenant = this.#tenantOf(options, ['tenant', 'payload'])
+    const { payload } = options
+    const { executionId } = await this.call('triggerJob', { params: { jobId: job }, body: { payload } }, { tenant })
+    return this.#handle(executionId, tenant)
   }
 
-  async job(jobId: string, options: { tenant?: string } = {}): Promise<JobView | null> {
-    const record = await readJob(this.engine.database, options.tenant ?? this.#tenant, jobId)
-    return record && showJob(this.engine.database, record)
+  async job(job: string, options: { tenant?: string } = {}): Promise<JobView | null> {
+    const tenant = this.#tenantOf(options)
+    const { database } = this.engine
+    try {
+      return await withJob(database, { tenant, job }, async (jobId) => {
+        const record = await readJob(database, tenant, jobId)
+        if (record === null) throw jobNotFound(job)
+        return showJob(database, record)
+      })
+    } catch (error) {
+      if (error instanceof CarillonError && error.code === 'JOB_NOT_FOUND') return null
+      throw error
+    }
   }
 
   async execution(executionId: string, options: { tenant?: string } = {}): Promise<ExecutionView | null> {
-    const record = await this.engine.executions.find(options.tenant ?? this.#tenant, executionId)
+    const record = await this.engine.executions.find(this.#tenantOf(options), executionId)
     return record && viewOf(record)
   }
 
   /** The lines that its handler logged. */
-  logs(executionId: string, options: { tenant?: string } = {}): Promise<string[]> {
-    return this.engine.executions.logs(options.tenant ?? this.#tenant, executionId)
+  async logs(executionId: string, options: { tenant?: string } = {}): Promise<string[]> {
+    return this.engine.executions.logs(this.#tenantOf(options), executionId)
   }
 
   /** A job's executions, newest first. */
-  async executionsOf(jobId: string, options: { tenant?: string; limit?: number } = {}): Promise<ExecutionView[]> {
-    const { tenant = this.#tenant, limit = 10 } = options
-    return (await this.engine.executions.ofJob(tenant, jobId, limit)).map(viewOf)
+  async executionsOf(job: string, options: { tenant?: string; limit?: number } = {}): Promise<ExecutionView[]> {
+    const tenant = this.#tenantOf(options, ['tenant', 'limit'])
+    const { database, executions } = this.engine
+    const jobId = await filteredJobId(database, { tenant, job })
+    return jobId === null ? [] : (await executions.ofJob(tenant, jobId, options.limit ?? 10)).map(viewOf)
   }
 
   /** Dead letters, newest first. */
   async deadLetters(options: { tenant?: string; limit?: number; before?: string } = {}): Promise<ExecutionView[]> {
-    const { tenant = this.#tenant, limit = 100, before } = options
+    const tenant = this.#tenantOf(options, ['tenant', 'limit', 'before'])
+    const { limit = 100, before } = options
     const page = { limit, cursor: before && cursorOf(before) }
     return (await this.engine.executions.deadLetters(tenant, {}, page)).records.map(viewOf)
   }
@@ -154,13 +250,40 @@ export class CarillonCalls {
     executionId: string,
     options: { tenant?: string; reason?: string } = {},
   ): Promise<'CANCELLED' | 'CANCELLING' | 'ENDED'> {
-    const { tenant = this.#tenant, reason = 'CANCELLED' } = options
-    return this.engine.executions.cancel(tenant, executionId, { reason, actor: 'library' })
+    const tenant = this.#tenantOf(options, ['tenant', 'reason'])
+    const { reason = 'CANCELLED' } = options
+    return this.engine.executions.cancel(tenant, executionId, { reason, actor: library.actor })
   }
 
   /** Brings a dead or cancelled execution back, with all its attempts. */
   async replay(executionId: string, options: { tenant?: string } = {}): Promise<void> {
-    await this.engine.executions.replay(options.tenant ?? this.#tenant, executionId, 'library')
+    await this.engine.executions.replay(this.#tenantOf(options), executionId, library.actor)
+  }
+
+  /** Compares the ledger with the schedules: what is missing, what is there twice, what was late or skipped, and why. */
+  verify(options: VerifyOptions): Promise<VerifyResult> {
+    return verifyAll((query) => this.call('verify', { query }), options)
+  }
+
+  /**
+   * What happens to jobs and executions, as it happens, until `signal` aborts, nobody asks for the next one, or `stop`.
+   *
+   * @example
+   * ```ts
+   * import { createCarillon } from '@carillon/server'
+   *
+   * const carillon = await createCarillon({ databaseUrl: 'postgres://localhost/app' })
+   * await carillon.start()
+   * for await (const event of carillon.events({ types: ['execution.dead'] })) console.log(event)
+   * ```
+   */
+  events(options: EventsOptions = {}): AsyncGenerator<Event | EventReset, void> {
+    return listen(this.engine, this.#tenant, options)
+  }
+
+  #tenantOf(options: { tenant?: string }, known: readonly string[] = onlyTenant): string {
+    checkOptions(options, known)
+    return options.tenant ?? this.#tenant
   }
 
   #handle<Result>(executionId: string, tenant: string): ExecutionHandle<Result, ExecutionView> {
@@ -171,10 +294,13 @@ export class CarillonCalls {
   }
 }
 
+const onlyTenant = ['tenant']
+const library: Omit<Caller, 'tenant'> = { platform: true, scopes: new Set(scopes), actor: 'library' }
+
 function noDedupe(): CarillonError {
   return new CarillonError('VALIDATION', {
     pointer: '/dedupe',
-    message: 'cannot be given beside tx',
+    message: 'dedupe cannot be given beside tx',
     hint: 'It would hold up others until that transaction ends; enqueue after the commit',
   })
 }

@@ -1,18 +1,29 @@
 /** From options to a Carillon that can be started: on a database that is there, or on one of its own. */
-import { CarillonError } from '@carillon/contract'
-import { type EngineSettings, engineConfig } from '../config/engine-config.ts'
-import { startEmbeddedPostgres } from '../embedded/index.ts'
+import { CarillonError, checkOptions } from '@carillon/contract'
+import { type EngineSettings, engineConfig, engineSettingNames } from '../config/engine-config.ts'
+import { type TargetSettings, targetConfig } from '../config/target-config.ts'
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../embedded/index.ts'
 import { Engine } from '../main.ts'
-import { createLogger, type Logger } from '../observability/logger.ts'
+import { createLogger, type Logger, logLevels } from '../observability/logger.ts'
+import { builtInWorker } from '../targets/built-in-worker.ts'
+import { OperatorRules } from '../targets/target-rules.ts'
+import { directTransport } from '../workers/direct-transport.ts'
 import { Carillon } from './carillon.ts'
 
 export interface CarillonOptions extends EngineSettings {
   /** A PostgreSQL of its own, started from an npm package into this directory. Must be asked for. */
   embedded?: { dataDir: string; port?: number }
   tenant?: string
+  /** What HTTP and shell targets may do in this process; as for a served node, HTTP targets run unless `{ http: false }`. */
+  targets?: TargetSettings
   logger?: Logger
+  /** How much to log to stdout when no `logger` is given; `warn` unless given, which shows what fails. */
   logLevel?: string
 }
+
+const optionNames = [...engineSettingNames, 'embedded', 'tenant', 'targets', 'logger', 'logLevel']
+const databaseHint =
+  "createCarillon({ databaseUrl: 'postgres://user:password@host:5432/database' }), or createCarillon({ embedded: { dataDir: './data' } }) for a PostgreSQL of its own"
 
 /**
  * Starts nothing yet: register handlers with `handle`, then `start`.
@@ -31,21 +42,50 @@ export interface CarillonOptions extends EngineSettings {
  * ```
  */
 export async function createCarillon(options: CarillonOptions): Promise<Carillon> {
-  const { embedded, tenant, logger = createLogger(options.logLevel ?? 'warn'), logLevel: _, ...settings } = options
-  if (embedded && settings.databaseUrl) {
-    throw new CarillonError('CONFIG_INVALID', {
-      message: 'databaseUrl and embedded are both given',
-      hint: 'Give one of them',
+  checkCarillonOptions(options)
+  const { embedded, tenant, targets, logLevel = 'warn', logger = createLogger(logLevel), ...settings } = options
+  const allowed = targetConfig(targets)
+  const create = (postgres: EmbeddedPostgres | null) => {
+    const rules = new OperatorRules(allowed)
+    const config = engineConfig({ ...settings, databaseUrl: postgres?.url ?? settings.databaseUrl })
+    const engine = new Engine(config, logger, { targets: rules })
+    const builtIn = builtInWorker({
+      ...{ config: allowed, rules, tokens: engine.tokens, logger },
+      transport: directTransport(engine),
+      name: `${config.nodeName} (built-in targets)`,
     })
+    return new Carillon(engine, { logger, tenant, postgres, config, builtIn })
   }
-  if (!embedded)
-    return new Carillon(new Engine(engineConfig(settings), logger), { logger, tenant, postgres: null, settings })
+  if (!embedded) return create(null)
   const postgres = await startEmbeddedPostgres(embedded)
   try {
-    const engine = new Engine(engineConfig({ ...settings, databaseUrl: postgres.url }), logger)
-    return new Carillon(engine, { logger, tenant, postgres, settings })
+    return create(postgres)
   } catch (error) {
     await postgres.stop()
     throw error
   }
+}
+
+function checkCarillonOptions(options: CarillonOptions | undefined): void {
+  const invalid = (pointer: string, message: string, hint: string) =>
+    new CarillonError('CONFIG_INVALID', { pointer, message, hint })
+  if (options === undefined) throw invalid('/databaseUrl', 'createCarillon needs a database', databaseHint)
+  if (typeof options === 'string') {
+    throw invalid('/databaseUrl', 'createCarillon takes an object, not a text', databaseHint)
+  }
+  checkOptions(options, optionNames, { what: 'the options of createCarillon', code: 'CONFIG_INVALID' })
+  const { embedded, databaseUrl, tenant, logLevel } = options
+  if (embedded !== undefined) {
+    checkOptions(embedded, ['dataDir', 'port'], { pointer: '/embedded', what: 'embedded', code: 'CONFIG_INVALID' })
+    if (typeof embedded.dataDir !== 'string' || embedded.dataDir === '')
+      throw invalid('/embedded/dataDir', 'embedded needs a dataDir', "embedded: { dataDir: './data' }")
+  }
+  if (embedded && databaseUrl) {
+    throw invalid('/databaseUrl', 'databaseUrl and embedded are both given', 'Give one of them')
+  }
+  if (!embedded && !databaseUrl) throw invalid('/databaseUrl', 'createCarillon needs a database', databaseHint)
+  if (tenant !== undefined && (typeof tenant !== 'string' || tenant === ''))
+    throw invalid('/tenant', 'tenant must be a text that is not empty', 'Leave it out for the tenant default')
+  if (logLevel !== undefined && !logLevels.includes(logLevel))
+    throw invalid('/logLevel', `logLevel ${logLevel} is not known`, `Use one of ${logLevels.join(', ')}`)
 }

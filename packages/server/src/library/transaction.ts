@@ -60,7 +60,7 @@ function recognise(transaction: unknown): Statement {
   }
   throw new CarillonError('VALIDATION', {
     pointer: '/tx',
-    message: 'is not a transaction of a known library',
+    message: 'tx is not a transaction of a known library',
     hint: 'Pass a pg client, a postgres.js transaction, or a Drizzle, Kysely or Knex transaction',
   })
 }

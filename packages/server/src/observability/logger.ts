@@ -8,6 +8,8 @@ export interface Logger {
   error(fields: object, message: string): void
 }
 
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
+
 export function createLogger(level: string): Logger {
   return pino({ name: 'carillon', level })
 }

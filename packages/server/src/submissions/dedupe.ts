@@ -7,6 +7,7 @@ import {
   CarillonError,
   type DedupeVerdict,
   dedupeActions,
+  dedupeFields,
   dedupeStates,
   type JobInput,
   limits,
@@ -98,17 +99,22 @@ function ruleOf({ dedupe, type, key }: JobInput): { key: string; rule: DedupeRul
   const problems = new Problems()
   if (!problems.object('/dedupe', dedupe)) throw problems.error()
   const { windowSec, maxWaitSec, while: whilst = 'UNFINISHED', onDuplicate = 'KEEP' } = dedupe
+  problems.unknown('/dedupe', dedupe, dedupeFields)
   problems.text('/dedupe/key', dedupe.key, limits.nameLength)
   problems.oneOf('/dedupe/while', whilst, dedupeStates)
   problems.oneOf('/dedupe/onDuplicate', onDuplicate, dedupeActions)
   problems.integer('/dedupe/windowSec', windowSec, ranges.dedupeWindowSec)
   problems.integer('/dedupe/maxWaitSec', maxWaitSec, ranges.dedupeMaxWaitSec)
   if (type !== 'ONE_SHOT' && type !== 'DELAYED')
-    problems.add('/dedupe', `goes with ONE_SHOT and DELAYED, not ${type}`, 'Give the job a key instead')
+    problems.add('/dedupe', `dedupe goes with ONE_SHOT and DELAYED, not ${type}`, 'Give the job a key instead')
   if (key !== undefined)
-    problems.add('/key', 'cannot be given beside dedupe', 'A key names one job for good; leave one of them out')
+    problems.add('/key', 'key cannot be given beside dedupe', 'A key names one job for good; leave one of them out')
   if (maxWaitSec !== undefined && onDuplicate !== 'DEBOUNCE')
-    problems.add('/dedupe/maxWaitSec', 'goes with DEBOUNCE', 'Leave it out, or say onDuplicate: DEBOUNCE')
+    problems.add(
+      '/dedupe/maxWaitSec',
+      'dedupe.maxWaitSec goes with DEBOUNCE',
+      'Leave it out, or say onDuplicate: DEBOUNCE',
+    )
   problems.throwIfAny()
   return { key: dedupe.key, rule: { while: whilst, onDuplicate, windowSec, maxWaitSec } }
 }

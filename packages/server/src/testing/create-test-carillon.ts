@@ -8,7 +8,7 @@ import { LocalSignals } from '../signals/local.ts'
 import { directTransport } from '../workers/direct-transport.ts'
 import { createTestDatabase, installation, setClock, setOut, type TestDatabase } from './databases.ts'
 import { Faults } from './faults.ts'
-import { type CheckedOptions, checkOptions, type TestCarillonOptions } from './options.ts'
+import { type CheckedOptions, checkTestOptions, type TestCarillonOptions } from './options.ts'
 import { RunLog } from './run-log.ts'
 import { sharedServer } from './server.ts'
 import { Settling } from './settling.ts'
@@ -52,7 +52,7 @@ const hurry = 1_000_000
  * ```
  */
 export async function createTestCarillon(options: TestCarillonOptions): Promise<TestCarillon> {
-  const wanted = checkOptions(options)
+  const wanted = checkTestOptions(options)
   const server = wanted.databaseUrl ?? (await sharedServer())
   const home = await createTestDatabase(server, { waitsForDisk: wanted.databaseUrl !== undefined })
   try {

@@ -1,4 +1,4 @@
-import { CarillonError } from '@carillon/contract'
+import { CarillonError, checkOptions } from '@carillon/contract'
 import type { RegisteredHandler } from '@carillon/sdk'
 import { createLogger, type Logger } from '../observability/logger.ts'
 import { type InstantInput, instantOf } from './time.ts'
@@ -30,7 +30,15 @@ export interface CheckedOptions {
 
 const known = ['now', 'handlers', 'tenant', 'databaseUrl', 'settleMs', 'patienceMs', 'logger']
 
-export function checkOptions(options: TestCarillonOptions): CheckedOptions {
+export function checkTestOptions(options: TestCarillonOptions): CheckedOptions {
+  if (options === undefined) {
+    throw refused(
+      '/now',
+      'createTestCarillon needs the time at which the test begins',
+      "createTestCarillon({ now: '2030-01-01T00:00:00Z' })",
+    )
+  }
+  checkOptions(options, known, { what: 'the options of createTestCarillon' })
   const {
     handlers = [],
     tenant,
@@ -39,8 +47,6 @@ export function checkOptions(options: TestCarillonOptions): CheckedOptions {
     patienceMs = 50,
     logger = createLogger('error'),
   } = options
-  const strange = Object.keys(options).find((name) => !known.includes(name))
-  if (strange !== undefined) throw refused(`/${strange}`, 'is not an option', `Known are ${known.join(', ')}`)
   for (const [i, handler] of handlers.entries()) {
     if (typeof handler?.definition?.name === 'string') continue
     throw refused(

@@ -1,6 +1,6 @@
 /** Carillon on a clock that a test sets: the same calls as a Carillon in production, and those that move the time. */
-import { CarillonError } from '@carillon/contract'
-import type { ExecutionHandle, HandlerDefinition, RegisteredHandler } from '@carillon/sdk'
+import { CarillonError, checkOptions } from '@carillon/contract'
+import { definitionOf, type ExecutionHandle, type HandlerOf, type RegisteredHandler } from '@carillon/sdk'
 import type { ExecutionView } from '../executions/view.ts'
 import type { JobView } from '../jobs/view.ts'
 import { CarillonCalls, type CreateJobInput, type EnqueueOptions, type ScheduleOptions } from '../library/calls.ts'
@@ -78,6 +78,7 @@ export class TestCarillon extends CarillonCalls {
 
   /** Every attempt that began, by time; of one instant, first what was due first, then what was created first. */
   runs(options: { handler?: HandlerName } = {}): Run[] {
+    checkOptions(options, ['handler'])
     const { log, faults } = this.#parts
     const name = options.handler === undefined ? null : faults.nameOf(options.handler)
     const order = ({ jobId }: Run) => this.#born.get(jobId) ?? Number.POSITIVE_INFINITY
@@ -100,6 +101,7 @@ export class TestCarillon extends CarillonCalls {
    */
   crash(point: CrashPoint, options: { handler?: HandlerName } = {}): void {
     this.#open()
+    checkOptions(options, ['handler'])
     this.#parts.faults.crash(point, options.handler)
   }
 
@@ -109,6 +111,7 @@ export class TestCarillon extends CarillonCalls {
    */
   deliverTwice(options: { handler?: HandlerName } = {}): void {
     this.#open()
+    checkOptions(options, ['handler'])
     this.#parts.faults.deliverTwice(options.handler)
   }
 
@@ -119,32 +122,32 @@ export class TestCarillon extends CarillonCalls {
   }
 
   override async schedule<Input, Payload, Returned, Result>(
-    definition: HandlerDefinition<Input, Payload, Returned, Result>,
+    handler: HandlerOf<Input, Payload, Returned, Result>,
     payload: NoInfer<Input>,
     options: ScheduleOptions,
   ): Promise<JobView> {
-    requireHandler(this.#parts.handlers, definition.name, '/definition')
-    return this.#noteJob(await super.schedule(definition, payload, options))
+    requireHandler(this.#parts.handlers, definitionOf(handler).name, '/definition')
+    return this.#noteJob(await super.schedule(handler, payload, options))
   }
 
   override async enqueue<Input, Payload, Returned, Result>(
-    definition: HandlerDefinition<Input, Payload, Returned, Result>,
+    handler: HandlerOf<Input, Payload, Returned, Result>,
     payload: NoInfer<Input>,
     options: EnqueueOptions = {},
   ): Promise<ExecutionHandle<Result, ExecutionView>> {
-    requireHandler(this.#parts.handlers, definition.name, '/definition')
-    const handle = await super.enqueue(definition, payload, options)
+    requireHandler(this.#parts.handlers, definitionOf(handler).name, '/definition')
+    const handle = await super.enqueue(handler, payload, options)
     this.#note(handle.executionId)
     return handle
   }
 
   override async enqueueMany<Input, Payload, Returned, Result>(
-    definition: HandlerDefinition<Input, Payload, Returned, Result>,
+    handler: HandlerOf<Input, Payload, Returned, Result>,
     payloads: readonly NoInfer<Input>[],
     options: Omit<EnqueueOptions, 'tx' | 'runAt' | 'delayMs' | 'dedupe'> = {},
   ): Promise<ExecutionHandle<Result, ExecutionView>[]> {
-    requireHandler(this.#parts.handlers, definition.name, '/definition')
-    const handles = await super.enqueueMany(definition, payloads, options)
+    requireHandler(this.#parts.handlers, definitionOf(handler).name, '/definition')
+    const handles = await super.enqueueMany(handler, payloads, options)
     for (const { executionId } of handles) this.#note(executionId)
     return handles
   }

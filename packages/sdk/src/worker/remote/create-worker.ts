@@ -1,11 +1,13 @@
-import type { NodeOptions } from '../../http/node-options.ts'
+import { checkNodeOptions, type NodeOptions } from '../../http/node-options.ts'
 import { Worker } from '../worker.ts'
-import type { WorkerOptions } from '../worker-options.ts'
+import { type WorkerOptions, workerOptionNames } from '../worker-options.ts'
 import { HttpTransport } from './http-transport.ts'
 
 export interface RemoteWorkerOptions
   extends Omit<WorkerOptions, 'transport' | 'reportEveryMs'>,
     Pick<NodeOptions, 'urls' | 'token' | 'tenant' | 'tls'> {}
+
+const connection = ['urls', 'token', 'tenant', 'tls'] satisfies (keyof RemoteWorkerOptions)[]
 
 /**
  * A worker that speaks HTTP to an installation: the same handlers and the same context as in library mode. Begin with
@@ -27,6 +29,7 @@ export interface RemoteWorkerOptions
  * ```
  */
 export function createWorker(options: RemoteWorkerOptions): Worker {
+  checkNodeOptions(options, 'createWorker', [...connection, ...workerOptionNames])
   const { urls, token, tenant, tls, ...rest } = options
   const { logger, clock } = options
   const transport = new HttpTransport({ urls, token, tenant, tls, logger, clock })

@@ -1,8 +1,10 @@
 /** Events as a stream that browsers understand (`EventSource`), and every program that reads lines. */
-import type { EventReset, EventTypeFilter } from '@carillon/contract'
+import type { EventReset } from '@carillon/contract'
 import { api } from '@carillon/contract/api'
 import type { Told } from '../../../events/listener.ts'
 import { eventView } from '../../../events/view.ts'
+import { wanted } from '../../../events/wanted.ts'
+import { filteredJobId } from '../../../jobs/reference.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { EventRow } from '../../../store/events/read.ts'
 import { route } from '../../route.ts'
@@ -17,24 +19,22 @@ const headers = {
 /** How long a browser waits before it comes back. */
 const comeBackMs = 1_000
 
+/** No job has it. */
+const nobodys = '00000000-0000-0000-0000-000000000000'
+
 export const streamEvents = route(api.streamEvents, async ({ query, headers: asked, caller, signal }, services) => {
-  const { events, clock } = services
+  const { events, clock, database } = services
   const { tenant } = caller
+  const { jobId: job } = query
+  const jobId = job === undefined ? undefined : ((await filteredJobId(database, { tenant, job })) ?? nobodys)
   const after = asked['last-event-id']
   const told = await events.listen({
-    ...{ tenant, signal, wants: wanted(query.type, query.jobId?.toLowerCase()) },
+    ...{ tenant, signal, wants: wanted(query.type, jobId) },
     after: after === undefined ? null : Number(after),
     waitMs: query.waitSec === undefined ? null : query.waitSec * 1_000,
   })
   return { status: 200, headers, stream: written(told, { tenant, clock }) }
 })
-
-function wanted(types: readonly EventTypeFilter[] | undefined, jobId: string | undefined) {
-  const matches = (type: string) =>
-    types!.some((filter) => filter === type || (filter.endsWith('*') && type.startsWith(filter.slice(0, -1))))
-  return (event: EventRow): boolean =>
-    (jobId === undefined || event.jobId === jobId) && (types === undefined || matches(event.type))
-}
 
 async function* written(told: AsyncIterable<Told>, by: { tenant: string; clock: Clock }): AsyncGenerator<string> {
   yield `retry: ${comeBackMs}\n\n`

@@ -65,6 +65,12 @@ function said(body: CompletionInput, lease: { executionId: string; fence: number
 function refuse(fields: Record<string, unknown>, belongsTo: string): void {
   const problems = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
-    .map(([field]): ErrorDetail => ({ pointer: `/${field}`, message: `goes with ${belongsTo}`, hint: 'Leave it out' }))
+    .map(
+      ([field]): ErrorDetail => ({
+        pointer: `/${field}`,
+        message: `${field} goes with ${belongsTo}`,
+        hint: 'Leave it out',
+      }),
+    )
   if (problems.length > 0) throw new CarillonError('VALIDATION', problems)
 }

@@ -1,10 +1,9 @@
 import { api } from '@carillon/contract/api'
-import { route } from '../../route.ts'
 import { longWork } from '../executions/long-work.ts'
+import { jobRoute } from './job-route.ts'
 
-export const backfillJob = route(api.backfillJob, (request, services) => {
+export const backfillJob = jobRoute(api.backfillJob, (request, services, jobId) => {
   const { from, to, includeSkipped = false, concurrency = 10 } = request.body
-  const jobId = request.params.jobId.toLowerCase()
   return longWork(api.backfillJob, request, services, () =>
     services.operations.backfill(request.caller, { jobId, from, to, includeSkipped, concurrency }),
   )

@@ -4,12 +4,12 @@ import { isEnd } from '../../../domain/execution-state.ts'
 import { versionMismatch } from '../../../jobs/jobs.ts'
 import { readLedgerJob } from '../../../store/jobs/ledger.ts'
 import { versionOf } from '../../if-match.ts'
-import { noContent, route } from '../../route.ts'
+import { noContent } from '../../route.ts'
 import type { Services } from '../../services.ts'
+import { jobRoute } from './job-route.ts'
 
-export const deleteJob = route(api.deleteJob, async ({ params, query, headers, caller }, services) => {
+export const deleteJob = jobRoute(api.deleteJob, async ({ query, headers, caller }, services, jobId) => {
   const { tenant, actor } = caller
-  const { jobId } = params
   const { cancelRunning = false } = query
   const version = versionOf(headers)
   try {

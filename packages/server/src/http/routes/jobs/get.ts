@@ -1,17 +1,17 @@
 import { api } from '@carillon/contract/api'
 import { viewOf } from '../../../executions/view.ts'
-import { jobNotFound } from '../../../jobs/jobs.ts'
+import { jobNotFound } from '../../../jobs/reference.ts'
 import { jobViewOf } from '../../../jobs/view.ts'
 import { readLedgerJob } from '../../../store/jobs/ledger.ts'
 import { readKeptJob } from '../../../store/jobs/read.ts'
 import { etagOf } from '../../if-match.ts'
-import { ok, route } from '../../route.ts'
+import { ok } from '../../route.ts'
+import { jobRoute } from './job-route.ts'
 
 const shown = 10
 
 /** Also one that is DELETED, and one that is only in the ledger: whoever has an id wants to know what became of it. */
-export const getJob = route(api.getJob, async ({ params, caller }, { database, executions }) => {
-  const { jobId } = params
+export const getJob = jobRoute(api.getJob, async ({ caller }, { database, executions }, jobId) => {
   const { tenant } = caller
   const job = (await readKeptJob(database, tenant, jobId)) ?? (await readLedgerJob(database, tenant, jobId))
   if (!job) throw jobNotFound(jobId)

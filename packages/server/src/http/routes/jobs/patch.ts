@@ -1,19 +1,19 @@
 import { api, JobInput } from '@carillon/contract/api'
 import { patched } from '../../../jobs/patch.ts'
 import { versionOf } from '../../if-match.ts'
-import { route } from '../../route.ts'
 import { checker } from '../../validation.ts'
 import { asItIsNow, changing } from './changed.ts'
+import { jobRoute } from './job-route.ts'
 
 const checkInput = checker(JobInput, 'body')
 
 /** The patch is applied to the definition that is then replaced, whatever comes between. */
-export const patchJob = route(api.patchJob, async ({ params, headers, body, caller }, { database, jobs }) => {
+export const patchJob = jobRoute(api.patchJob, async ({ headers, body, caller }, { database, jobs }, jobId) => {
   const by = { actor: caller.actor, version: versionOf(headers) }
-  const { job } = await changing(database, { tenant: caller.tenant, jobId: params.jobId }, () =>
+  const { job } = await changing(database, { tenant: caller.tenant, jobId }, () =>
     jobs.update(
       caller.tenant,
-      params.jobId,
+      jobId,
       ({ definition }) => {
         const wish = patched(definition, body)
         checkInput(wish.input)

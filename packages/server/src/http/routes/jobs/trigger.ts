@@ -3,18 +3,18 @@ import { api } from '@carillon/contract/api'
 import { encodeJson } from '@carillon/sdk'
 import { jsonOf } from '../../../executions/view.ts'
 import { answerOnce, rendering } from '../../idempotency.ts'
-import { route } from '../../route.ts'
 import { traceparentOf } from '../../traceparent.ts'
+import { jobRoute } from './job-route.ts'
 
 /** What overlap forbids is recorded as SKIPPED and refused: whoever asks for a run must not take it for one. */
-export const triggerJob = route(api.triggerJob, (request, { database, jobs }) =>
+export const triggerJob = jobRoute(api.triggerJob, (request, { database, jobs }, jobId) =>
   answerOnce(api.triggerJob, request, database, async (key) => {
-    const { params, body, headers, caller } = request
+    const { body, headers, caller } = request
     const payload = body?.payload === undefined ? null : encodeJson(body.payload, 'payload')
     const traceparent = body?.traceparent ?? traceparentOf(headers) ?? null
     const { once, textOf } = rendering(key, jsonOf)
     const asked = { payload, traceparent, actor: caller.actor, once }
-    const { execution, verdict } = await jobs.trigger(caller.tenant, params.jobId, asked)
+    const { execution, verdict } = await jobs.trigger(caller.tenant, jobId, asked)
     if (verdict === 'SKIP') {
       throw new CarillonError('OVERLAP_FORBIDDEN', {
         message: `another execution of the job is unfinished; ${execution.executionId} is recorded as SKIPPED`,

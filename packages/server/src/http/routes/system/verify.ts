@@ -1,6 +1,6 @@
 import { CarillonError } from '@carillon/contract'
 import { api } from '@carillon/contract/api'
-import { jobNotFound } from '../../../jobs/jobs.ts'
+import { jobNotFound, withJob } from '../../../jobs/reference.ts'
 import { readKeptJob } from '../../../store/jobs/read.ts'
 import { defaultLateAfterMs } from '../../../verification/installation.ts'
 import { verifyPart } from '../../../verification/report.ts'
@@ -10,6 +10,10 @@ import { timeRangeOf } from '../../time-range.ts'
 export const verify = route(api.verify, async ({ query, caller }, { database, clock }) => {
   const { job, cursor, lateAfterMs = defaultLateAfterMs, limit = 100 } = query
   const { tenant } = caller
+  const kept = async (jobId: string) => {
+    if (await readKeptJob(database, tenant, jobId)) return jobId
+    throw jobNotFound(jobId)
+  }
   const now = clock.now()
   const { from, to } = timeRangeOf(query)
   if (from! >= now) {
@@ -19,8 +23,7 @@ export const verify = route(api.verify, async ({ query, caller }, { database, cl
       hint: 'Begin at a time that has passed',
     })
   }
-  const jobId = job?.toLowerCase() ?? null
-  if (jobId !== null && !(await readKeptJob(database, tenant, jobId))) throw jobNotFound(jobId)
+  const jobId = job === undefined ? null : await withJob(database, { tenant, job }, kept)
   const check = { tenant, jobId, from: from!, to: to ?? Math.floor(now), now, lateAfterMs, listed: limit }
   return ok(await verifyPart(database, check, cursor ?? null))
 })

@@ -23,12 +23,16 @@ export const deregisterWorker = route(api.deregisterWorker, async ({ params, cal
 function check(workerId: string, pools: { pool: string; handlers: string[] }[]): void {
   const problems: ErrorDetail[] = []
   if (workerId === outsideWorkerId) {
-    problems.push({ pointer: '/workerId', message: 'is no worker’s id', hint: 'Leave it out to be given one' })
+    problems.push({ pointer: '/workerId', message: 'workerId is no worker’s id', hint: 'Leave it out to be given one' })
   }
   pools.forEach(({ pool, handlers }, at) => {
     if (pool.startsWith(reservedPrefix)) problems.push(reserved(`/pools/${at}/pool`))
     if (pools.findIndex((other) => other.pool === pool) < at) {
-      problems.push({ pointer: `/pools/${at}/pool`, message: 'is named twice', hint: 'Put its handlers together' })
+      problems.push({
+        pointer: `/pools/${at}/pool`,
+        message: 'a pool is named twice',
+        hint: 'Put its handlers together',
+      })
     }
     handlers.forEach((handler, n) => {
       if (handler.startsWith(reservedPrefix)) problems.push(reserved(`/pools/${at}/handlers/${n}`))

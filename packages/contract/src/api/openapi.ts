@@ -106,7 +106,9 @@ function parametersOf(
   }
   return Object.entries(properties).map(([name, schema]) => {
     const { description, ...rest } = components.refer(schema) as { description?: string }
-    return { name, in: where, description, required: where === 'path' || required.includes(name), schema: rest }
+    const { default: usual } = schema as { default?: unknown }
+    const declared = usual === undefined ? rest : { ...rest, default: usual }
+    return { name, in: where, description, required: where === 'path' || required.includes(name), schema: declared }
   })
 }
 
@@ -147,7 +149,7 @@ class Components {
 
   #entries(schema: Record<string, unknown>): Record<string, unknown> {
     return Object.fromEntries(
-      Object.entries(schema)
+      Object.entries(told(schema))
         .filter(([key]) => !key.startsWith('~'))
         .map(([key, value]) => {
           const verbatim = key === 'examples' || key === 'default' || key === 'enum' || key === 'const'
@@ -158,4 +160,13 @@ class Components {
         }),
     )
   }
+}
+
+/**
+ * Defaults are told in words. Generated clients take the keyword for something else: one makes the field required, another
+ * sends it although nobody set it, and a ONE_SHOT with a misfire policy is no longer a submission.
+ */
+function told({ default: usual, ...schema }: Record<string, unknown>): Record<string, unknown> {
+  if (usual === undefined) return schema
+  return { ...schema, description: `${schema.description ?? ''} Default: \`${String(usual)}\`.`.trim() }
 }

@@ -46,6 +46,18 @@ describe('a good history', () => {
       historyOf([occurrence(1, { ...skipped, reason: 'EDITED', dueAt: t0 + 2_000, firedAt: t0 + 1_500 })]),
     ],
     [
+      'an occurrence skipped before it was due, and filled later',
+      historyOf([
+        occurrence(1, {
+          ...{ origin: 'BACKFILL', dueAt: t0 + 1_100, finishedAt: t0 + 1_400 },
+          transitions: [
+            transition({ at: t0 + 1_005, to: 'SKIPPED', reason: 'PAUSED' }),
+            transition({ at: t0 + 1_008, to: 'PENDING', reason: 'BACKFILLED' }),
+          ],
+        }),
+      ]),
+    ],
+    [
       'late because of a trouble',
       historyOf(
         [

@@ -1,4 +1,4 @@
-import type { Checker, Finding } from '../history.ts'
+import type { Checker, Finding, LedgerRow } from '../history.ts'
 import { runsByExecution } from './leases.ts'
 
 /** Recorded when it is known that they will not fire, which may be before they would have been due. */
@@ -12,10 +12,10 @@ export const neverEarly: Checker = {
     // A submission that is due now is dated by the node that takes it.
     const scheduled = executions.filter(({ origin }) => origin === 'SCHEDULE' || origin === 'BACKFILL')
     return scheduled.flatMap((row) => {
-      const { executionId, scheduledFor, dueAt, firedAt, startedAt, state, reason } = row
+      const { executionId, scheduledFor, dueAt, firedAt, startedAt } = row
       const findings: Finding[] = []
       const say = (problem: string) => findings.push({ subject: executionId, problem })
-      if (firedAt < dueAt && !(state === 'SKIPPED' && foreseen.has(reason ?? ''))) {
+      if (firedAt < dueAt && !wasForeseen(row)) {
         say(`fired at ${firedAt}, ${dueAt - firedAt} ms before it was due`)
       }
       if (startedAt !== null && startedAt < scheduledFor) {
@@ -28,4 +28,11 @@ export const neverEarly: Checker = {
       return findings
     })
   },
+}
+
+/** Skipped ahead of time, though a backfill may have filled it since: its row is as old as the skip. */
+function wasForeseen({ state, reason, transitions }: LedgerRow): boolean {
+  return [{ to: state, reason }, ...transitions].some(
+    (each) => each.to === 'SKIPPED' && each.reason !== null && foreseen.has(each.reason),
+  )
 }

@@ -18,8 +18,8 @@ export interface Said {
 }
 
 const unknownHandlerDelayMs = 1_000
-/** A worker lost before the handler began costs no attempt, but not for ever. */
-const mostFreeLosses = 3
+/** A wait that ended before the handler began costs no attempt, but not for ever, unless it is known that it never began. */
+const mostFreeReturns = 3
 
 /** ACCEPTED: taken over, now or before. REFUSED: the lease is not (any more) what the report names. */
 export function report(world: World, execution: Execution | null, fence: number, said: Said): 'ACCEPTED' | 'REFUSED' {
@@ -79,17 +79,20 @@ function nextOf(world: World, execution: Execution, lease: Lease, said: Said): V
     case 'HANDED_BACK':
       return handedBack(world, execution, said)
     case 'WORKER_LOST':
-      if (!lease.began && execution.freeLosses < mostFreeLosses) {
-        execution.freeLosses++
-        return { outcome: 'HANDED_BACK', next: { what: 'AGAIN', at: world.now, reason: 'WORKER_LOST' } }
-      }
-      return { outcome: 'WORKER_LOST', next: failed(world, execution, lease, said, 'WORKER_LOST') }
     case 'TIMED_OUT':
-      return { outcome: 'TIMED_OUT', next: failed(world, execution, lease, said, 'TIMED_OUT') }
+      if (returnsFree(execution, lease, said)) {
+        execution.freeReturns++
+        return { outcome: 'HANDED_BACK', next: { what: 'AGAIN', at: world.now, reason: said.outcome } }
+      }
+      return { outcome: said.outcome, next: failed(world, execution, lease, said, said.outcome) }
     default:
       // One that says it was completed, though its transaction did not commit, has failed.
       return { outcome: 'FAILED', next: failed(world, execution, lease, said, 'FAILED') }
   }
+}
+
+function returnsFree({ work, freeReturns }: Execution, lease: Lease, { startedAt }: Said): boolean {
+  return !lease.began && startedAt === undefined && (work.atMostOnce || freeReturns < mostFreeReturns)
 }
 
 function handedBack(world: World, execution: Execution, { reason, began }: Said): Verdict {

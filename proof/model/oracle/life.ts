@@ -24,7 +24,7 @@ export function birth(world: World, from: Birth): Execution {
     deadlineAt: after(world.now, work.deadlineSec),
     place: { in: 'waiting' },
     ...{ attempt: 0, releases: 0, progress: null, result: null, fence: null, workerId: null, startedAt: null },
-    ...{ skipped: null, told: [], timeline: [], unknownHandlerSince: null, freeLosses: 0 },
+    ...{ skipped: null, told: [], timeline: [], unknownHandlerSince: null, freeReturns: 0 },
   }
   world.executions.set(execution.id, execution)
   return execution

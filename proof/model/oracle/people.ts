@@ -75,7 +75,7 @@ export function anew(execution: Execution): void {
   execution.attempt = 0
   execution.releases = 0
   execution.result = null
-  execution.freeLosses = 0
+  execution.freeReturns = 0
   execution.unknownHandlerSince = null
 }
 

@@ -117,7 +117,7 @@ export interface Execution {
   /** Transitions out of the ordinary. */
   timeline: string[]
   unknownHandlerSince: number | null
-  freeLosses: number
+  freeReturns: number
 }
 
 /** Enqueued in a transaction of the caller's own, not yet taken up. */

@@ -159,12 +159,12 @@ describe('an execution', () => {
     }
     await backAgain('WORKER_LOST', 'RETRY')
     await backAgain('UNKNOWN_HANDLER', 'DEAD')
-    expect(await rulesOf(first!)).toMatchObject({ freeLosses: 1, unknownHandlerSince: expect.any(Number) })
+    expect(await rulesOf(first!)).toMatchObject({ freeReturns: 1, unknownHandlerSince: expect.any(Number) })
     await replayed(first!)
-    expect(await rulesOf(first!)).toMatchObject({ freeLosses: 0, unknownHandlerSince: null })
+    expect(await rulesOf(first!)).toMatchObject({ freeReturns: 0, unknownHandlerSince: null })
     await store.fireReturns()
     await backAgain('WORKER_LOST', 'RETRY')
-    expect(await rulesOf(first!)).toMatchObject({ freeLosses: 1, unknownHandlerSince: null })
+    expect(await rulesOf(first!)).toMatchObject({ freeReturns: 1, unknownHandlerSince: null })
     await cancel(store.database, [first!], why)
   })
 

@@ -15,7 +15,7 @@ const untouched = {
 function rules(more: Partial<ExecutionRules> = {}, policy: StoredPolicy = {}): ExecutionRules {
   const exact: StoredPolicy = { ...policy, retryPolicy: { jitter: 0, ...policy.retryPolicy } }
   return {
-    ...{ policy: policyOf(exact), deadlineAt: null, attempt: 0, freeLosses: 0, unknownHandlerSince: null },
+    ...{ policy: policyOf(exact), deadlineAt: null, attempt: 0, freeReturns: 0, unknownHandlerSince: null },
     ...more,
   }
 }
@@ -90,6 +90,13 @@ describe('what a worker says', () => {
     expect(once).toMatchObject({ outcome: 'TIMED_OUT', next: 'DEAD', reason: 'OUTCOME_UNKNOWN' })
   })
 
+  it('TIMED_OUT of what it never started: handed back, no attempt used, but not for ever', () => {
+    const ending = worker({ outcome: 'TIMED_OUT', error, startedAt: null })
+    const end = decide(ending, rules({ attempt: 3 }), now, 0)
+    expect(end).toMatchObject({ outcome: 'HANDED_BACK', next: 'RETRY', reason: 'TIMED_OUT', retryAt: Math.ceil(now) })
+    expect(decide(ending, rules({ freeReturns: 3 }), now, 0)).toMatchObject({ outcome: 'TIMED_OUT' })
+  })
+
   it('COMPLETED_IN_TRANSACTION: a failure, in case the row says that the transaction did not commit', () => {
     const end = decide(worker({ outcome: 'COMPLETED_IN_TRANSACTION' }), rules(), now, 0)
     expect(end).toMatchObject({
@@ -158,11 +165,33 @@ describe('what the node itself says', () => {
   })
 
   it('TIMED_OUT: by the policy', () => {
-    const end = decide(node({ outcome: 'TIMED_OUT' }), rules(), now, 0)
+    const end = decide(node({ outcome: 'TIMED_OUT', began: true }), rules(), now, 0)
     expect(end).toMatchObject({ outcome: 'TIMED_OUT', next: 'RETRY', error: { name: 'TimedOut' } })
-    const last = decide(node({ outcome: 'TIMED_OUT' }), rules({ attempt: 3 }), now, 0)
+    const last = decide(node({ outcome: 'TIMED_OUT', began: true }), rules({ attempt: 3 }), now, 0)
     expect(last).toMatchObject({ next: 'DEAD', reason: 'ATTEMPTS_USED_UP' })
   })
+
+  it('TIMED_OUT before its handler had begun: no attempt used, three times, and only if it has not begun since', () => {
+    const late = node({ outcome: 'TIMED_OUT', began: false })
+    const one = { retryPolicy: { maxAttempts: 1 } }
+    const ends = [0, 1, 2, 3].map((freeReturns) => decide(late, rules({ freeReturns }, one), now, 0))
+    expect(ends.map(({ outcome }) => outcome)).toEqual(['HANDED_BACK', 'HANDED_BACK', 'HANDED_BACK', 'TIMED_OUT'])
+    expect(ends[0]).toMatchObject({ next: 'RETRY_UNBEGUN', reason: 'TIMED_OUT', retryAt: Math.ceil(now) })
+    expect(ends[3]).toMatchObject({ next: 'DEAD', reason: 'ATTEMPTS_USED_UP' })
+  })
+
+  it.each(['TIMED_OUT', 'WORKER_LOST'] as const)(
+    '%s with AT_MOST_ONCE: what was not announced never began',
+    (outcome) => {
+      const end = decide(
+        node({ outcome, began: false }),
+        rules({ freeReturns: 9 }, { delivery: 'AT_MOST_ONCE' }),
+        now,
+        0,
+      )
+      expect(end).toMatchObject({ outcome: 'HANDED_BACK', next: 'RETRY_UNBEGUN', reason: outcome })
+    },
+  )
 
   it('WORKER_LOST: by the policy if its handler had begun', () => {
     const lost = node({ outcome: 'WORKER_LOST', began: true })
@@ -177,7 +206,7 @@ describe('what the node itself says', () => {
 
   it('WORKER_LOST before its handler had begun: no attempt used, three times; after that it is taken to be the cause', () => {
     const lost = node({ outcome: 'WORKER_LOST', began: false })
-    const ends = [0, 1, 2, 3].map((freeLosses) => decide(lost, rules({ freeLosses }), now, 0))
+    const ends = [0, 1, 2, 3].map((freeReturns) => decide(lost, rules({ freeReturns }), now, 0))
     expect(ends.map(({ outcome }) => outcome)).toEqual(['HANDED_BACK', 'HANDED_BACK', 'HANDED_BACK', 'WORKER_LOST'])
     expect(ends[0]).toMatchObject({ next: 'RETRY', reason: 'WORKER_LOST', retryAt: Math.ceil(now) })
     const once = decide(lost, rules({}, { delivery: 'AT_MOST_ONCE' }), now, 0)

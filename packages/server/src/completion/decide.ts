@@ -23,8 +23,12 @@ export function isHandOver(told: Told): told is HandOver {
 
 /** An execution without its handler waits this long before another worker gets it. */
 const unknownHandlerDelayMs = 1_000
-/** Lost so often before its handler had begun, an execution is taken to be the cause. */
-const maxFreeLosses = 3
+/**
+ * So often an execution comes back without an attempt because its worker was lost or its time ran out before the worker said
+ * that the handler had begun. A handler that kills or blocks its worker at once cannot say so: after that it is taken to have
+ * begun. Not with AT_MOST_ONCE, where nothing begins before it was announced.
+ */
+const maxFreeReturns = 3
 
 /** Whether the rules of the execution are needed: a success needs none. */
 export function needsRules(ending: Ending): boolean {
@@ -57,6 +61,8 @@ export function decide(ending: Ending, rules: ExecutionRules | null, now: number
       return { ...base, reason: 'CANCELLED', error: said.error ?? null }
     case 'FAILED':
     case 'TIMED_OUT': {
+      const free = said.outcome === 'TIMED_OUT' && said.startedAt === null && mayReturnFree(false, rules!)
+      if (free) return returnFree(base, said.outcome, now)
       const failed = { ...base, error: said.error, progress: said.progress ?? null }
       const wishes = said.outcome === 'FAILED' ? said : {}
       return fail(failed, { outcome: said.outcome, errorName: said.error.name, ...wishes }, rules!, now, chance)
@@ -89,6 +95,8 @@ function decideNode(
     case 'HANDED_BACK':
       return ifUnbegun(handBack(base, said.reason, said.began, rules, now), said, rules)
     case 'TIMED_OUT': {
+      // Its handler may have begun since the node looked, and then its time runs from there.
+      if (mayReturnFree(said.began, rules)) return { ...returnFree(base, said.outcome, now), next: 'RETRY_UNBEGUN' }
       const error = {
         name: 'TimedOut',
         message: 'the attempt did not end within its time, and its worker did not say so',
@@ -96,14 +104,20 @@ function decideNode(
       return fail({ ...base, error }, { outcome: 'TIMED_OUT', errorName: error.name }, rules, now, chance)
     }
     case 'WORKER_LOST': {
-      if (!said.began && rules.freeLosses < maxFreeLosses) {
-        const back = { ...base, outcome: 'HANDED_BACK', reason: 'WORKER_LOST', retryAt: Math.ceil(now) } as const
-        return ifUnbegun({ ...back, next: 'RETRY' }, said, rules)
-      }
+      if (mayReturnFree(said.began, rules)) return ifUnbegun(returnFree(base, said.outcome, now), said, rules)
       const error = { name: 'WorkerLost', message: 'the worker was not heard of any more' }
       return fail({ ...base, error }, { outcome: 'WORKER_LOST', errorName: null }, rules, now, chance)
     }
   }
+}
+
+/** What never began uses no attempt, whatever ended the wait. */
+function mayReturnFree(began: boolean, { policy, freeReturns }: ExecutionRules): boolean {
+  return !began && (policy.delivery === 'AT_MOST_ONCE' || freeReturns < maxFreeReturns)
+}
+
+function returnFree(base: AttemptEnd, reason: 'WORKER_LOST' | 'TIMED_OUT', now: number): AttemptEnd {
+  return { ...base, outcome: 'HANDED_BACK', next: 'RETRY', reason, retryAt: Math.ceil(now) }
 }
 
 /** A node knows what it has read; what may start only once may have begun since. */

@@ -58,7 +58,9 @@ export class Sweeper {
     await this.#attempt('start windows and deadlines', () => this.#expire())
     const [overdue, lost] = [strays.filter((s) => s.overdue), strays.filter((s) => !s.overdue)]
     if (watchedMs >= Math.min(lostMs, reportAgainMs)) {
-      await this.#attempt('overdue attempts', () => this.#end(overdue, () => ({ outcome: 'TIMED_OUT' })))
+      await this.#attempt('overdue attempts', () =>
+        this.#end(overdue, ({ began }) => ({ outcome: 'TIMED_OUT', began })),
+      )
     }
     if (looks && watchedMs >= lostMs) await this.#attempt('lost workers', () => this.#endLost(lost))
     await this.#attempt('what waits for nothing', () => this.#release())

@@ -7,8 +7,8 @@ export interface ExecutionRules {
   deadlineAt: number | null
   /** Attempts used so far, the running one not counted. */
   attempt: number
-  /** Times its worker was lost before its handler had begun. */
-  freeLosses: number
+  /** Times its worker was lost, or its time ran out, before its handler had begun. */
+  freeReturns: number
   /** When it was first handed back for want of its handler. */
   unknownHandlerSince: number | null
 }
@@ -23,17 +23,18 @@ export async function readRules(database: Database, ids: string[]): Promise<Map<
     policy: StoredPolicy | null
     deadline_at: number | null
     attempt: number
-    free_losses: number
+    free_returns: number
     unknown_since: number | null
   }>(
     'read-rules',
     `select e.execution_id, coalesce(e.policy, j.policy, v.policy) policy, carillon.ms(e.deadline_at) deadline_at, e.attempt,
-       past.free_losses, past.unknown_since
+       past.free_returns, past.unknown_since
      from carillon.executions e
      left join carillon.jobs j on j.job_id = e.job_id and j.version = e.job_version
      left join carillon.job_versions v on v.job_id = e.job_id and v.version = e.job_version and j.job_id is null
      cross join lateral (
-       select count(*) filter (where h.entry ->> 'to' = 'HANDED_BACK' and h.entry ->> 'reason' = 'WORKER_LOST') free_losses,
+       select count(*) filter (where h.entry ->> 'to' = 'HANDED_BACK' and h.entry ->> 'reason' in ('WORKER_LOST', 'TIMED_OUT'))
+           free_returns,
          min((h.entry ->> 'at')::bigint) filter (where h.entry ->> 'reason' = 'UNKNOWN_HANDLER') unknown_since
        from jsonb_array_elements(e.history) with ordinality h(entry, n)
        where h.n > coalesce((select max(b.n) from jsonb_array_elements(e.history) with ordinality b(entry, n)
@@ -48,7 +49,7 @@ export async function readRules(database: Database, ids: string[]): Promise<Map<
         policy: policyOf(row.policy),
         deadlineAt: row.deadline_at,
         attempt: row.attempt,
-        freeLosses: row.free_losses,
+        freeReturns: row.free_returns,
         unknownHandlerSince: row.unknown_since,
       },
     ]),

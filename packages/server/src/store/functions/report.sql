@@ -41,7 +41,9 @@ begin
       i.retry_at, carillon.at(i.started_at) started_at, i.error, i.log, i.actor,
       case when r.completed then r.result else i.result end result,
       case when r.completed or i.outcome = 'SUCCEEDED' then 'SUCCEEDED'
-           when i.outcome = 'COMPLETED_IN_TRANSACTION' then 'FAILED' else i.outcome end outcome,
+           when i.outcome = 'COMPLETED_IN_TRANSACTION' then 'FAILED'
+           -- What never began uses no attempt.
+           when i.outcome = 'CANCELLED' and i.started_at is null and not r.began then 'HANDED_BACK' else i.outcome end outcome,
       case when r.completed or i.outcome = 'SUCCEEDED' then 'SUCCEEDED'
            when r.cancel_reason = 'DEADLINE' then 'DEAD'
            when r.cancel_at is not null or i.outcome = 'CANCELLED' then 'CANCELLED'

@@ -12,7 +12,9 @@ import { PartOfTime } from '../lib/part-of-time.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
-import { expireDue, readStrays, releaseStranded, removeSilent, type Stray } from '../store/workers/sweep.ts'
+import { Isolation } from '../store/quarantine/isolation.ts'
+import { removeSilent, type Stray } from '../store/workers/sweep.ts'
+import { Sweeps } from './sweeps.ts'
 
 export interface SweeperOptions {
   database: Database
@@ -22,6 +24,7 @@ export interface SweeperOptions {
   onDead?: (executionIds: string[]) => void
   signals: Signals
   logger: Logger
+  isolation?: Isolation
   everyMs: number
   lostMs: number
   /** Monotonic milliseconds, asked once a run; for tests. */
@@ -42,12 +45,14 @@ const share = 0.02
 export class Sweeper {
   readonly #options: SweeperOptions
   readonly #looks: PartOfTime
+  readonly #sweeps: Sweeps
   #watchingSince = 0
   #lastRun = Number.NEGATIVE_INFINITY
 
   constructor(options: SweeperOptions) {
     this.#options = options
     this.#looks = options.looks ?? new PartOfTime(share)
+    this.#sweeps = new Sweeps(options.database, options.isolation ?? new Isolation(options))
   }
 
   /** `sparing`: looks at what runs only if looks have not taken their share of the time. */
@@ -72,13 +77,13 @@ export class Sweeper {
   }
 
   #look(watchedMs: number): Promise<Stray[]> {
-    const { database, lostMs } = this.#options
-    return readStrays(database, { watchedMs, lostMs: watchedMs >= lostMs ? lostMs : null, limit: batchSize })
+    const { lostMs } = this.#options
+    return this.#sweeps.strays({ watchedMs, lostMs: watchedMs >= lostMs ? lostMs : null, limit: batchSize })
   }
 
   async #expire(): Promise<void> {
-    const { database, signals, onDead } = this.#options
-    const { flagged, dead } = await expireDue(database, batchSize)
+    const { signals, onDead } = this.#options
+    const { flagged, dead } = await this.#sweeps.expire(batchSize)
     for (const { workerId, executionId, fence } of flagged) {
       signals.publish({ kind: 'CANCEL', workerId, executionId, fence, reason: 'TIMED_OUT' })
     }
@@ -93,7 +98,7 @@ export class Sweeper {
   }
 
   async #release(): Promise<void> {
-    if (await releaseStranded(this.#options.database)) this.#options.signals.publish({ kind: 'DUE', at: 0 })
+    if (await this.#sweeps.release()) this.#options.signals.publish({ kind: 'DUE', at: 0 })
   }
 
   async #end(strays: Stray[], said: (stray: Stray) => NodeOutcome): Promise<void> {

@@ -18,6 +18,7 @@ import type { Signals } from '../../packages/server/src/signals/port.ts'
 import { Database } from '../../packages/server/src/store/database.ts'
 import { migrate } from '../../packages/server/src/store/migrate.ts'
 import { createPool } from '../../packages/server/src/store/pools/pools.ts'
+import { Isolation } from '../../packages/server/src/store/quarantine/isolation.ts'
 import { claimShards, type LedShard, renewLease, resign } from '../../packages/server/src/store/shards/claim.ts'
 import { registerWorker, seeWorkers } from '../../packages/server/src/store/workers/register.ts'
 import { Submissions } from '../../packages/server/src/submissions/submissions.ts'
@@ -121,7 +122,13 @@ export class Rig {
     const jobs = new Jobs({ database, signals, clock, tag, pools: new KnownPools(database), targets: workersOnly })
     const submitter = new Submitter({ database, tag, signals })
     const ends = new Ends({ database, signals, logger })
-    const completion = new Completion({ database, signals, clock, onDead })
+    const completion = new Completion({
+      database,
+      signals,
+      clock,
+      isolation: new Isolation({ database, logger }),
+      onDead,
+    })
     this.jobs = jobs
     this.completion = completion
     this.submissions = new Submissions({ database, clock, jobs, submitter })

@@ -4,6 +4,7 @@ import { Wheel } from '../../packages/server/src/hot-window/wheel.ts'
 import type { Leadership } from '../../packages/server/src/leadership/port.ts'
 import { createLogger } from '../../packages/server/src/observability/logger.ts'
 import { Scheduler } from '../../packages/server/src/scheduling/scheduler.ts'
+import { Isolation } from '../../packages/server/src/store/quarantine/isolation.ts'
 import { deaf, openStore, type TestStore } from '../support/store.ts'
 
 const batchSize = 500
@@ -29,6 +30,7 @@ beforeEach(async () => {
     async stop() {},
   }
   scheduler = new Scheduler({
+    isolation: new Isolation({ database: store.database, logger: createLogger('silent') }),
     ...{ database: store.database, leadership, window: new Wheel(), signals: deaf, clock: { now: () => Date.now() } },
     ...{ pollMs: 1_000, windowMs: 5_000, logger: createLogger('silent') },
     tag: async (flows) => {

@@ -1,7 +1,9 @@
 /** How the hot window is filled from the database: nothing is read over and over, and nothing that came late is missed. */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { Wheel } from '../../packages/server/src/hot-window/wheel.ts'
+import { createLogger } from '../../packages/server/src/observability/logger.ts'
 import { WindowReader } from '../../packages/server/src/scheduling/reader.ts'
+import { Isolation } from '../../packages/server/src/store/quarantine/isolation.ts'
 import { openStore, type TestStore } from '../support/store.ts'
 
 let store: TestStore
@@ -18,7 +20,9 @@ beforeEach(async () => {
   await store.database.query(null, 'delete from carillon.schedules')
   now = Math.floor(Date.now() / 1_000) * 1_000
   wheel = new Wheel()
-  reader = new WindowReader({ database: store.database, window: wheel, clock: { now: () => now }, windowMs: 5_000 })
+  const isolation = new Isolation({ database: store.database, logger: createLogger('silent') })
+  const clock = { now: () => now }
+  reader = new WindowReader({ database: store.database, window: wheel, clock, windowMs: 5_000, isolation })
 })
 
 const read = () => reader.runOnce(store.led.map(({ shard }) => shard))

@@ -18,6 +18,7 @@ import { createWork } from '../../packages/server/src/store/jobs/create.ts'
 import { readJob } from '../../packages/server/src/store/jobs/read.ts'
 import { type TriggerVerdict, triggerJob } from '../../packages/server/src/store/jobs/trigger.ts'
 import { migrate } from '../../packages/server/src/store/migrate.ts'
+import { Isolation } from '../../packages/server/src/store/quarantine/isolation.ts'
 import type { JobRecord, JobRow, StoredPolicy } from '../../packages/server/src/store/rows.ts'
 import { type Fired, fire, type Move, type Occurrence } from '../../packages/server/src/store/schedules/fire.ts'
 import { claimShards, type LedShard, renewLease } from '../../packages/server/src/store/shards/claim.ts'
@@ -82,7 +83,8 @@ export class TestStore {
     this.url = home.url
     this.#connections = connections
     this.database = connectTo(home.url, connections)
-    this.completion = new Completion({ database: this.database, signals: deaf, clock })
+    const isolation = new Isolation({ database: this.database, logger })
+    this.completion = new Completion({ database: this.database, signals: deaf, clock, isolation })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

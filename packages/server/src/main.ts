@@ -34,11 +34,13 @@ import { NotifySignals } from './signals/notify.ts'
 import type { Signals } from './signals/port.ts'
 import { Database } from './store/database.ts'
 import { migrate } from './store/migrate.ts'
+import { Isolation } from './store/quarantine/isolation.ts'
 import { waitOut } from './store/wait-out.ts'
 import { Submissions } from './submissions/submissions.ts'
 import { BoundTokens } from './targets/bound-tokens.ts'
 import { Duties } from './upkeep/duties.ts'
 import { EventPruner } from './upkeep/event-pruner.ts'
+import { Inspector } from './upkeep/inspector.ts'
 import { Partitioner } from './upkeep/partitioner.ts'
 import { Pruner } from './upkeep/pruner.ts'
 import { Sweeper } from './upkeep/sweeper.ts'
@@ -136,8 +138,10 @@ export class Engine implements Service {
     })
     const virtualTimes = new VirtualTimes({ database, logger })
     const tag = createTagger(database, virtualTimes)
+    const isolation = new Isolation({ database, logger, onSetAside: (source) => this.metrics.setAside(source) })
     const scheduler = new Scheduler({
       database,
+      isolation,
       leadership,
       window: new Wheel(),
       signals,
@@ -148,9 +152,10 @@ export class Engine implements Service {
       logger,
     })
     const onDead = (executionIds: string[]) => this.#failures.died(executionIds)
-    const completion = new Completion({ database, signals, clock, onDead, chance: parts.chance })
+    const completion = new Completion({ database, signals, clock, isolation, onDead, chance: parts.chance })
     const dispatcher = new Dispatcher({
       database,
+      isolation,
       clock,
       signals,
       pollMs: config.pollMs,
@@ -164,6 +169,7 @@ export class Engine implements Service {
     const workerWatch = new WorkerWatch({ database, logger, ...times })
     const sweeper = new Sweeper({
       database,
+      isolation,
       signals,
       logger,
       watch: parts.watch ?? workerWatch,
@@ -172,6 +178,7 @@ export class Engine implements Service {
       end: async ({ executionId, fence }, said) =>
         (await completion.end({ executionId, fence, actor: 'sweeper', from: 'NODE', said })) === 'ACCEPTED',
     })
+    const inspector = new Inspector({ database, isolation })
     const pruner = new Pruner({ database })
     const eventPruner = new EventPruner({ database })
     const tzVersion = parts.tzVersion ?? process.versions.tz ?? 'unknown'
@@ -182,6 +189,7 @@ export class Engine implements Service {
       logger,
       duties: [
         { name: 'sweeper', everyMs: config.sweepEveryMs, runOnce: () => sweeper.runOnce({ sparing: true }) },
+        { name: 'inspector', everyMs: 10_000, runOnce: () => inspector.runOnce() },
         { name: 'partitioner', everyMs: 3_600_000, runOnce: () => partitioner.runOnce() },
         { name: 'event pruner', everyMs: 60_000, runOnce: () => eventPruner.runOnce() },
         { name: 'pruner', everyMs: 3_600_000, runOnce: () => pruner.runOnce() },

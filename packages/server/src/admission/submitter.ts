@@ -5,12 +5,13 @@
  */
 import { BatchLimit } from '../lib/batch-limit.ts'
 import { Batcher } from '../lib/batcher.ts'
+import { bisect } from '../lib/bisect.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
 import { type Submission, submit, submitOnce } from '../store/executions/submit.ts'
 import { type AnswerEntry, AnsweredBefore } from '../store/idempotency/answers.ts'
 import { createWork, type NewWork } from '../store/jobs/create.ts'
-import { isPassing, wasTooSlow } from '../store/trouble.ts'
+import { isOfData, isPassing, wasTooSlow } from '../store/trouble.ts'
 import type { HandOver } from './hand-over.ts'
 import type { TagFlows } from './tags.ts'
 
@@ -72,16 +73,16 @@ export class Submitter {
     return this.#batcher.idle()
   }
 
-  /** One that cannot be written is found by halves and fails alone. In passing trouble all fail. */
+  /** One that cannot be written fails alone. In passing trouble all fail. */
   async #flush(asked: Asked[]): Promise<Outcome[]> {
-    try {
-      return await this.#write(asked)
-    } catch (error) {
-      if (isPassing(error)) throw error
-      if (asked.length === 1) return [{ error }]
-      const half = Math.ceil(asked.length / 2)
-      return [...(await this.#flush(asked.slice(0, half))), ...(await this.#flush(asked.slice(half)))]
-    }
+    const { done, bad, stoppedBy } = await bisect(asked, {
+      work: (part) => this.#write(part),
+      isOwn: (error) => !isPassing(error),
+    })
+    if (stoppedBy) throw stoppedBy.error
+    const outcomes = new Map<Asked, Outcome>(bad.map(({ item, error }) => [item, { error }]))
+    for (const { items, answer } of done) for (const [i, item] of items.entries()) outcomes.set(item, answer[i]!)
+    return asked.map((each) => outcomes.get(each)!)
   }
 
   async #write(asked: Asked[]): Promise<Outcome[]> {
@@ -101,8 +102,12 @@ export class Submitter {
     return asked.map((_, i) => (answered.has(i) ? 'ANSWERED' : 'DONE'))
   }
 
+  /** Null: it has to be written without a worker. The lease takes what is first in the queue, which may be what fails. */
   async #handedOver({ item, entry }: Asked): Promise<Outcome | null> {
-    const handed = await this.#handOver?.submit(item, entry)
+    const handed = await this.#handOver?.submit(item, entry)?.catch((error: unknown) => {
+      if (isOfData(error)) return null
+      throw error
+    })
     if (!handed) return null
     if (handed.readyAt !== null) this.#announce([item], [handed.readyAt])
     return handed.answered ? 'ANSWERED' : 'DONE'

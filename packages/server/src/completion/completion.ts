@@ -11,6 +11,8 @@ import type { Database } from '../store/database.ts'
 import { defer } from '../store/executions/defer.ts'
 import { type ExecutionRules, readRules } from '../store/executions/read-rules.ts'
 import { type AttemptVerdict, report } from '../store/executions/report.ts'
+import type { Isolation } from '../store/quarantine/isolation.ts'
+import type { QueueRow } from '../store/quarantine/set-aside.ts'
 import { wasTooSlow } from '../store/trouble.ts'
 import { decide, type Ending, type HandOver, isHandOver, logOf, needsRules, type Told } from './decide.ts'
 
@@ -18,6 +20,7 @@ export interface CompletionOptions {
   database: Database
   signals: Signals
   clock: Clock
+  isolation: Isolation
   /** Told, after the commit, of executions that may have gone DEAD, if that matters to their job; never of a success. */
   onDead?: (executionIds: string[]) => void
   /** A number between 0 and 1, for jitter. */
@@ -37,9 +40,13 @@ export class Completion {
     this.#batcher = new Batcher({
       maxItems: () => this.#limit.current,
       concurrency: 2,
-      flush: (endings) => this.#limit.watch(() => this.#flush(endings), wasTooSlow),
+      flush: (endings) =>
+        this.#limit.watch(() => this.#good('REPORT', endings, (part) => this.#flush(part)), wasTooSlow),
     })
-    this.#handOvers = new Batcher({ maxItems: () => maxBatch, flush: (told) => this.#handOver(told) })
+    this.#handOvers = new Batcher({
+      maxItems: () => maxBatch,
+      flush: (told) => this.#good('DEFER', told, (part) => this.#handOver(part)),
+    })
   }
 
   /**
@@ -60,6 +67,31 @@ export class Completion {
     await Promise.all([this.#batcher.idle(), this.#handOvers.idle()])
   }
 
+  /** What runs and is not in the ledger can come to no end. */
+  async #setAsideUnknown(endings: Ending[], rules: Map<string, ExecutionRules>): Promise<void> {
+    const unknown = endings.filter((ending) => needsRules(ending) && !rules.has(ending.executionId))
+    const why = { code: 'NO_LEDGER_ROW', message: 'the ledger has no such execution' }
+    await this.#options.isolation.setAside(
+      'REPORT',
+      unknown.map((item) => ({ item, row: { ...rowOf(item), ...why } })),
+    )
+  }
+
+  /** What makes a batch fail is set aside, and REFUSED: its worker has nothing more to do with it. */
+  async #good<T extends Told>(
+    call: string,
+    told: T[],
+    work: (told: T[]) => Promise<AttemptVerdict[]>,
+  ): Promise<AttemptVerdict[]> {
+    const { done, left, stoppedBy } = await this.#options.isolation.run(call, told, work, rowOf)
+    if (stoppedBy && left.length === told.length) throw stoppedBy.error
+    const verdicts = new Map<T, AttemptVerdict>()
+    for (const { items, answer } of done) for (const [i, item] of items.entries()) verdicts.set(item, answer[i]!)
+    // Not tried: to be told again.
+    for (const each of left) verdicts.set(each, 'BUSY')
+    return told.map((each) => verdicts.get(each) ?? 'REFUSED')
+  }
+
   async #handOver(told: HandOver[]): Promise<AttemptVerdict[]> {
     const one = new Map(told.map((each): [string, HandOver] => [each.executionId, each]))
     const deferrals = [...one.values()].map(({ executionId, fence, actor, said }) => {
@@ -74,6 +106,7 @@ export class Completion {
     const { database, clock, signals, chance = Math.random } = this.#options
     const questions = endings.filter(needsRules).map((ending) => ending.executionId)
     const rules = questions.length === 0 ? null : await readRules(database, questions)
+    if (rules !== null && rules.size < questions.length) await this.#setAsideUnknown(endings, rules)
     const now = clock.now()
     const last = new Map<string, Ending>()
     for (const ending of endings) last.set(ending.executionId, ending)
@@ -96,6 +129,10 @@ export class Completion {
     }
     return verdicts
   }
+}
+
+function rowOf({ executionId, fence }: Told): QueueRow {
+  return { source: 'running', key: { execution_id: executionId, fence } }
 }
 
 /** Whether an ending may be a dead letter that its job wants to know of. Without rules it is a cancel, perhaps a deadline's. */

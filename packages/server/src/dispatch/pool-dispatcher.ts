@@ -15,8 +15,10 @@ import type { Logger } from '../observability/logger.ts'
 import { LaneTurns, laneTurn } from '../queue/lane-turns.ts'
 import { ReadyPosition } from '../queue/ready-position.ts'
 import type { Database } from '../store/database.ts'
-import { type LaneReading, type Leased, lease, type Slot } from '../store/executions/lease.ts'
+import type { LaneReading, Leased, Slot } from '../store/executions/lease.ts'
+import type { Isolation } from '../store/quarantine/isolation.ts'
 import { wasTooSlow } from '../store/trouble.ts'
+import { leaseGood } from './lease.ts'
 
 export interface LeaseWish {
   workerId: string
@@ -41,6 +43,7 @@ interface Waiting extends LeaseWish {
 export interface PoolDispatcherOptions {
   pool: string
   database: Database
+  isolation: Isolation
   clock: Clock
   pollMs: number
   logger: Logger
@@ -185,8 +188,8 @@ export class PoolDispatcher implements Service {
         if (slots.length === 0) return false
         const now = this.#options.clock.now()
         const reading = { from: this.#positions.map((p) => p.from(now)), since: this.#turns.since, turn: laneTurn }
-        const { database, pool } = this.#options
-        const leased = await this.#limit.watch(() => lease(database, pool, reading, slots), wasTooSlow)
+        const { pool } = this.#options
+        const leased = await this.#limit.watch(() => leaseGood(this.#options, pool, reading, slots), wasTooSlow)
         const count = this.#take(leased, wishes)
         this.#adapt(count, slots.length)
         return count === slots.length

@@ -1,5 +1,5 @@
 /** Figures of one node for Prometheus. What is asked of the database is asked when somebody scrapes, and is bounded. */
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
@@ -42,6 +42,19 @@ export class Metrics {
     registers: [this.#registry],
   })
 
+  readonly #quarantined = new Gauge({
+    name: 'carillon_quarantined_rows',
+    help: 'Rows set aside because they cannot be processed, by the table they stood in, counted up to 10,000',
+    labelNames: ['source'],
+    registers: [this.#registry],
+  })
+  readonly #setAside = new Counter({
+    name: 'carillon_set_aside_total',
+    help: 'Rows that this node has set aside, by the table they stood in',
+    labelNames: ['source'],
+    registers: [this.#registry],
+  })
+
   constructor() {
     collectDefaultMetrics({ register: this.#registry })
   }
@@ -56,8 +69,18 @@ export class Metrics {
     figures.observe(seconds)
   }
 
-  /** In Prometheus' text form. `verified`: null while nobody has begun to compare. */
-  async text(executions: Record<string, number>, verified: VerifiedFigures | null): Promise<string> {
+  setAside(source: string): void {
+    this.#setAside.inc({ source })
+  }
+
+  /** In Prometheus' text form. `verified`: null while nobody has begun to compare. `quarantined`: by source. */
+  async text(
+    executions: Record<string, number>,
+    verified: VerifiedFigures | null,
+    quarantined: Record<string, number> = {},
+  ): Promise<string> {
+    this.#quarantined.reset()
+    for (const [source, count] of Object.entries(quarantined)) this.#quarantined.set({ source }, count)
     if (verified) {
       const { verifiedUntil, occurrences, missed, doubled, late } = verified
       this.#verifiedUntil.set(verifiedUntil / 1_000)

@@ -9,7 +9,8 @@ import type { HotEntry, HotWindow } from '../hot-window/port.ts'
 import { type Clock, monotonicMs } from '../lib/clock.ts'
 import type { Database } from '../store/database.ts'
 import { type ReturnSource, readDueReturns } from '../store/executions/returning.ts'
-import { readDueSchedules } from '../store/schedules/read-due.ts'
+import type { Isolation } from '../store/quarantine/isolation.ts'
+import { type DueWindow, readDueKeys, readDueSchedules } from '../store/schedules/read-due.ts'
 
 const lookBackMs = 5_000
 const fullEveryMs = 60_000
@@ -25,6 +26,7 @@ export class WindowReader {
   readonly #window: HotWindow
   readonly #clock: Clock
   readonly #windowMs: number
+  readonly #isolation: Isolation
   #readAllAt = Number.NEGATIVE_INFINITY
   /** Per source: everything due up to here has been read once. */
   readonly #readUpTo = new Map<Source, number>()
@@ -32,7 +34,14 @@ export class WindowReader {
   /** The next look back begins here, or earlier: everything due before it that came late has been seen. */
   #lookBackFrom = Number.POSITIVE_INFINITY
 
-  constructor(options: { database: Database; window: HotWindow; clock: Clock; windowMs: number }) {
+  constructor(options: {
+    database: Database
+    window: HotWindow
+    clock: Clock
+    windowMs: number
+    isolation: Isolation
+  }) {
+    this.#isolation = options.isolation
     this.#database = options.database
     this.#window = options.window
     this.#clock = options.clock
@@ -91,33 +100,7 @@ export class WindowReader {
     let limit = pageSize
     for (;;) {
       const asOf = monotonicMs()
-      const range = { shards, from: start, until, limit }
-      const entries =
-        source === 'schedules'
-          ? (await readDueSchedules(this.#database, range)).map(
-              (schedule): HotEntry => ({
-                key: schedule.jobId,
-                shard: schedule.shard,
-                tenant: schedule.job.tenant,
-                due: schedule.due,
-                tries: 0,
-                asOf,
-                source,
-                schedule,
-              }),
-            )
-          : (await readDueReturns(this.#database, source, range)).map(
-              (item): HotEntry => ({
-                key: item.executionId,
-                shard: item.shard,
-                tenant: item.tenant,
-                due: item.due,
-                tries: 0,
-                asOf,
-                source,
-                item,
-              }),
-            )
+      const entries = await this.#readPage(source, { shards, from: start, until, limit }, asOf)
       for (const entry of entries) this.#window.put(entry)
       if (entries.length < limit) return until
       const last = entries.at(-1)!.due
@@ -126,5 +109,35 @@ export class WindowReader {
       limit = last > start ? pageSize : limit * 2
       start = last
     }
+  }
+
+  /** A row that cannot be read is set aside; the others are read without it. */
+  async #readPage(source: Source, range: DueWindow, asOf: number): Promise<HotEntry[]> {
+    const read = (only?: string[]) =>
+      source === 'schedules' ? this.#readSchedules(range, asOf, only) : this.#readReturns(source, range, asOf, only)
+    const { answers, found, stoppedBy } = await this.#isolation.runRead(`read of ${source}`, {
+      all: read,
+      read: () => readDueKeys(this.#database, source, range),
+      work: read,
+      rowOf: (id) => ({ source, key: { [source === 'schedules' ? 'job_id' : 'execution_id']: id } }),
+    })
+    if (stoppedBy) throw stoppedBy.error
+    // Without the bad ones a page holds others.
+    return found ? this.#readPage(source, range, asOf) : answers.flat()
+  }
+
+  async #readSchedules(range: DueWindow, asOf: number, only?: string[]): Promise<HotEntry[]> {
+    const source = 'schedules'
+    return (await readDueSchedules(this.#database, range, only)).map((schedule) => {
+      const { jobId: key, shard, due, job } = schedule
+      return { key, shard, tenant: job.tenant, due, tries: 0, asOf, source, schedule }
+    })
+  }
+
+  async #readReturns(source: ReturnSource, range: DueWindow, asOf: number, only?: string[]): Promise<HotEntry[]> {
+    return (await readDueReturns(this.#database, source, range, only)).map((item) => {
+      const { executionId: key, shard, due, tenant } = item
+      return { key, shard, tenant, due, tries: 0, asOf, source, item }
+    })
   }
 }

@@ -15,10 +15,12 @@ import type { Logger } from '../observability/logger.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
 import { fireReturns, type ReturnSource } from '../store/executions/returning.ts'
+import type { Isolation } from '../store/quarantine/isolation.ts'
+import type { QueueRow } from '../store/quarantine/set-aside.ts'
 import type { QueuedWork } from '../store/rows.ts'
 import { fire, type Move, type Occurrence } from '../store/schedules/fire.ts'
 import { wasTooSlow } from '../store/trouble.ts'
-import { planSchedule } from './plan.ts'
+import { type PlannedFire, planSchedule } from './plan.ts'
 import { WindowReader } from './reader.ts'
 
 /** Not larger: what comes due while a batch is fired waits for the next. See docs/decisions/0026-several-batches-of-fires.md. */
@@ -36,10 +38,15 @@ export interface SchedulerOptions {
   signals: Signals
   clock: Clock
   tag: (flows: readonly Flow[]) => Promise<number[]>
+  isolation: Isolation
   pollMs: number
   windowMs: number
   logger: Logger
 }
+
+type ScheduleEntry = HotEntry & { source: 'schedules' }
+type ReturnEntry = HotEntry & { source: ReturnSource }
+type Planned = PlannedFire & { entry: ScheduleEntry }
 
 export class Scheduler implements Service {
   readonly #options: SchedulerOptions
@@ -51,8 +58,8 @@ export class Scheduler implements Service {
 
   constructor(options: SchedulerOptions) {
     this.#options = options
-    const { database, window, clock, windowMs, logger } = options
-    this.#reader = new WindowReader({ database, window, clock, windowMs })
+    const { database, window, clock, windowMs, logger, isolation } = options
+    this.#reader = new WindowReader({ database, window, clock, windowMs, isolation })
     this.#readLoop = new Loop({
       name: 'hot window',
       everyMs: options.pollMs,
@@ -128,25 +135,47 @@ export class Scheduler implements Service {
   async #fireSchedules(batch: HotEntry[], led: readonly LedShard[], now: number): Promise<void> {
     const entries = batch.filter((entry) => entry.source === 'schedules')
     if (entries.length === 0) return
-    const moves: Move[] = []
-    const occurrences: Occurrence[] = []
+    // A definition that cannot be planned is set aside: its job is paused.
+    const planned = await this.#options.isolation.each(
+      'plan of a fire',
+      entries,
+      (entry): Planned => ({ entry, ...planSchedule(entry.schedule, now) }),
+      (entry) => ({ source: 'schedules', key: { job_id: entry.key } }),
+    )
+    const rowOf = ({ entry, occurrences }: Planned): QueueRow => ({
+      source: 'schedules',
+      key: { job_id: entry.key },
+      executionId: occurrences[0]?.executionId,
+    })
+    const { isolation, tag } = this.#options
+    const tagged = await isolation.run('tags of schedules', planned, (part) => this.#tag(part, tag), rowOf)
+    const ready = tagged.done.flatMap(({ items }) => items)
+    const fired = await isolation.run('FIRE', ready, (part) => this.#fire(part, led), rowOf)
+    const stopped = tagged.stoppedBy ?? fired.stoppedBy
+    if (stopped) throw stopped.error
+  }
+
+  async #tag(planned: Planned[], tag: SchedulerOptions['tag']): Promise<void> {
     const firing: Occurrence[] = []
     const flows: Flow[] = []
-    for (const { schedule } of entries) {
-      const planned = this.#plan(schedule, now)
-      if (!planned) continue
-      moves.push(planned.move)
-      for (const occurrence of planned.occurrences) {
-        occurrences.push(occurrence)
+    for (const { entry, occurrences } of planned) {
+      const { pool, lane, tenant } = entry.schedule.job
+      for (const occurrence of occurrences) {
         if (occurrence.skip) continue
         firing.push(occurrence)
-        flows.push({ pool: schedule.job.pool, lane: schedule.job.lane, tenant: schedule.job.tenant })
+        flows.push({ pool, lane, tenant })
       }
     }
-    const tags = await this.#options.tag(flows)
+    const tags = await tag(flows)
     firing.forEach((occurrence, i) => {
       occurrence.tag = tags[i]!
     })
+  }
+
+  async #fire(planned: Planned[], led: readonly LedShard[]): Promise<void> {
+    const moves: Move[] = planned.map(({ move }) => move)
+    const occurrences = planned.flatMap((each) => each.occurrences)
+    const entries = planned.map(({ entry }) => entry)
     const fired = await fire(this.#options.database, shardsOf(entries, led), moves, occurrences)
     this.#announce(fired.queued)
     if (fired.collisions.length > 0) {
@@ -160,10 +189,7 @@ export class Scheduler implements Service {
     }
     const asOf = monotonicMs()
     const moved = new Set(fired.moved)
-    const moveOf = new Map(moves.map((move) => [move.jobId, move]))
-    for (const entry of entries) {
-      const move = moveOf.get(entry.key)
-      if (!move) continue
+    for (const { entry, move } of planned) {
       if (!moved.has(entry.key)) this.#again(entry)
       else if (move.nextDue !== null && move.nextDue <= this.#reader.windowEnd) {
         // The same objects again: whoever has taken an entry has it alone, and new ones would live just too long for V8.
@@ -176,30 +202,37 @@ export class Scheduler implements Service {
     }
   }
 
-  /** A definition that cannot be planned must not hold up the others: it is reported and left where it is. */
-  #plan(schedule: (HotEntry & { source: 'schedules' })['schedule'], now: number) {
-    try {
-      return planSchedule(schedule, now)
-    } catch (error) {
-      this.#options.logger.error({ err: error, jobId: schedule.jobId }, 'a schedule cannot be planned')
-      return null
-    }
-  }
-
   async #fireReturns(source: ReturnSource, batch: HotEntry[], led: readonly LedShard[], now: number): Promise<void> {
     const entries = batch.filter((entry) => entry.source === source)
     if (entries.length === 0) return
-    const items = entries.flatMap((entry) => (entry.source === 'schedules' ? [] : [entry.item]))
-    const tags = await this.#options.tag(items)
-    const { moved, queued } = await fireReturns(
-      this.#options.database,
-      source,
-      shardsOf(entries, led),
-      items.map(({ executionId }, i) => ({ executionId, tag: tags[i]! })),
+    const { isolation, tag } = this.#options
+    const items = entries.flatMap((entry) =>
+      entry.source === 'schedules' ? [] : [{ entry: entry as ReturnEntry, tag: 0 }],
     )
-    this.#announce(queued)
-    const done = new Set(moved)
-    for (const entry of entries) if (!done.has(entry.key) && entry.due <= now) this.#again(entry)
+    type Tagged = (typeof items)[number]
+    const rowOf = ({ entry }: Tagged): QueueRow => ({ source, key: { execution_id: entry.key } })
+    const reserve = async (part: Tagged[]) => {
+      const tags = await tag(part.map(({ entry }) => entry.item))
+      part.forEach((each, i) => {
+        each.tag = tags[i]!
+      })
+    }
+    const tagged = await isolation.run(`tags of ${source}`, items, reserve, rowOf)
+    const move = async (part: Tagged[]) => {
+      const named = part.map(({ entry, tag: reserved }) => ({ executionId: entry.key, tag: reserved }))
+      const shards = shardsOf(
+        part.map(({ entry }) => entry),
+        led,
+      )
+      const { moved, queued } = await fireReturns(this.#options.database, source, shards, named)
+      this.#announce(queued)
+      const done = new Set(moved)
+      for (const { entry } of part) if (!done.has(entry.key) && entry.due <= now) this.#again(entry)
+    }
+    const ready = tagged.done.flatMap((each) => each.items)
+    const fired = await isolation.run(`FIRE of ${source}`, ready, move, rowOf)
+    const stopped = tagged.stoppedBy ?? fired.stoppedBy
+    if (stopped) throw stopped.error
   }
 
   #again(entry: HotEntry): void {

@@ -9,7 +9,9 @@ import {
   type OverlapPolicy,
   type Priority,
   priorities,
+  type Range,
   type RetryPolicy,
+  ranges,
   type WireJobInput,
 } from '@carillon/contract'
 import { isoTime } from '../lib/iso-time.ts'
@@ -40,16 +42,42 @@ export interface Policy {
   pauseAfterFailures: number | null
 }
 
+/** What is out of its range, because somebody wrote it by hand, counts as left out: a retry must come, and not at once for ever. */
 export function policyOf(stored: StoredPolicy | null): Policy {
+  const retry: Partial<RetryPolicy> = typeof stored?.retryPolicy === 'object' ? stored.retryPolicy : {}
+  const usual = defaults.retryPolicy
   return {
-    retryPolicy: { ...defaults.retryPolicy, ...stored?.retryPolicy },
-    timeoutSec: stored?.timeoutSec ?? defaults.timeoutSec,
-    heartbeatTimeoutSec: stored?.heartbeatTimeoutSec ?? null,
+    retryPolicy: {
+      ...usual,
+      ...retry,
+      maxAttempts: within(ranges.maxAttempts, retry.maxAttempts) ?? usual.maxAttempts,
+      initialDelayMs: within(ranges.initialDelayMs, retry.initialDelayMs) ?? usual.initialDelayMs,
+      factor: within(ranges.factor, retry.factor) ?? usual.factor,
+      maxDelayMs: within(ranges.maxDelayMs, retry.maxDelayMs) ?? usual.maxDelayMs,
+      jitter: within(ranges.jitter, retry.jitter) ?? usual.jitter,
+      ...(retry.delaysMs !== undefined && { delaysMs: listWithin(ranges.delaysMs, retry.delaysMs) }),
+      ...(retry.nonRetryableErrors !== undefined && { nonRetryableErrors: listOf(retry.nonRetryableErrors) }),
+    },
+    timeoutSec: within(ranges.timeoutSec, stored?.timeoutSec) ?? defaults.timeoutSec,
+    heartbeatTimeoutSec: within(ranges.heartbeatTimeoutSec, stored?.heartbeatTimeoutSec),
     delivery: stored?.delivery ?? defaults.delivery,
-    cancelGraceSec: stored?.cancelGraceSec ?? defaults.cancelGraceSec,
-    unknownHandlerSec: stored?.unknownHandlerSec ?? defaults.unknownHandlerSec,
-    pauseAfterFailures: stored?.pauseAfterFailures ?? null,
+    cancelGraceSec: within(ranges.cancelGraceSec, stored?.cancelGraceSec) ?? defaults.cancelGraceSec,
+    unknownHandlerSec: within(ranges.unknownHandlerSec, stored?.unknownHandlerSec) ?? defaults.unknownHandlerSec,
+    pauseAfterFailures: within(ranges.pauseAfterFailures, stored?.pauseAfterFailures),
   }
+}
+
+function within({ min, max }: Range, value: unknown): number | null {
+  return typeof value === 'number' && value >= min && value <= max ? value : null
+}
+
+function listOf<T>(value: readonly T[] | undefined): T[] {
+  return Array.isArray(value) ? value : []
+}
+
+function listWithin(range: Range, value: readonly number[] | undefined): number[] | undefined {
+  const delays = listOf(value).filter((delay) => within(range, delay) !== null)
+  return delays.length > 0 ? delays : undefined
 }
 
 export function laneOf(priority: Priority): number {

@@ -47,6 +47,26 @@ export function wasTooSlow(error: unknown): boolean {
   return error instanceof pg.DatabaseError && codeOf(error) === '57014'
 }
 
+/**
+ * Classes of SQLSTATE that a row's own data can cause. Not 42 (a statement that does not fit the schema is a bug, whatever the
+ * row) nor XX (corruption).
+ */
+const dataClasses = new Set([
+  '21', // cardinality_violation: a row that is there twice
+  '22', // data_exception: casts, overflows, times out of range
+  '23', // integrity_constraint_violation
+  '54', // program_limit_exceeded: a key too long for its index
+  'P0', // raised by a function
+])
+
+/** The error may be one row's own: without that row the same statement may go through. */
+export function isOfData(error: unknown): boolean {
+  const code = codeOf(error)
+  if (/^[0-9A-Z]{5}$/.test(code)) return dataClasses.has(code.slice(0, 2))
+  // What the node itself makes of a row: a schedule that cannot be computed, a number that fits no parameter.
+  return error instanceof RangeError || error instanceof TypeError || error instanceof SyntaxError
+}
+
 /** The SQLSTATE, also of errors of other drivers. */
 export function codeOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return ''

@@ -11,7 +11,9 @@ import { PartOfTime } from '../lib/part-of-time.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
-import { expireDue, readStrays, releaseStranded, removeSilent, type Stray } from '../store/workers/sweep.ts'
+import { Isolation } from '../store/quarantine/isolation.ts'
+import { removeSilent, type Stray } from '../store/workers/sweep.ts'
+import { Sweeps } from './sweeps.ts'
 import type { Watch } from './worker-watch.ts'
 
 export interface SweeperOptions {
@@ -23,6 +25,7 @@ export interface SweeperOptions {
   signals: Signals
   logger: Logger
   watch: Watch
+  isolation?: Isolation
   lostMs: number
   /** For tests. */
   looks?: PartOfTime
@@ -42,10 +45,12 @@ export const longestPauseMs = (lostMs: number) => lostMs / 10
 export class Sweeper {
   readonly #options: SweeperOptions
   readonly #looks: PartOfTime
+  readonly #sweeps: Sweeps
 
   constructor(options: SweeperOptions) {
     this.#options = options
     this.#looks = options.looks ?? new PartOfTime({ share, longestPauseMs: longestPauseMs(options.lostMs) })
+    this.#sweeps = new Sweeps(options.database, options.isolation ?? new Isolation(options))
   }
 
   /** `sparing`: looks at what runs only if looks have not taken their share of the time. */
@@ -76,13 +81,13 @@ export class Sweeper {
   }
 
   #look(watchedMs: number): Promise<Stray[]> {
-    const { database, lostMs } = this.#options
-    return readStrays(database, { watchedMs, lostMs: watchedMs >= lostMs ? lostMs : null, limit: batchSize })
+    const { lostMs } = this.#options
+    return this.#sweeps.strays({ watchedMs, lostMs: watchedMs >= lostMs ? lostMs : null, limit: batchSize })
   }
 
   async #expire(): Promise<void> {
-    const { database, signals, onDead } = this.#options
-    const { flagged, dead } = await expireDue(database, batchSize)
+    const { signals, onDead } = this.#options
+    const { flagged, dead } = await this.#sweeps.expire(batchSize)
     for (const { workerId, executionId, fence } of flagged) {
       signals.publish({ kind: 'CANCEL', workerId, executionId, fence, reason: 'TIMED_OUT' })
     }
@@ -97,7 +102,7 @@ export class Sweeper {
   }
 
   async #release(): Promise<void> {
-    if (await releaseStranded(this.#options.database)) this.#options.signals.publish({ kind: 'DUE', at: 0 })
+    if (await this.#sweeps.release()) this.#options.signals.publish({ kind: 'DUE', at: 0 })
   }
 
   async #end(strays: Stray[], said: (stray: Stray) => NodeOutcome): Promise<void> {

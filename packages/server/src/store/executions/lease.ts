@@ -36,14 +36,44 @@ export interface LeasedRow {
   executions: string
 }
 
-/** See functions/lease.sql. The n-th execution goes to the n-th slot. */
-export async function lease(database: Database, pool: string, reading: LaneReading, slots: Slot[]): Promise<Leased[]> {
+/** See functions/lease.sql. The n-th execution goes to the n-th slot. `only`: of these executions. */
+export async function lease(
+  database: Database,
+  pool: string,
+  reading: LaneReading,
+  slots: Slot[],
+  only?: string[],
+): Promise<Leased[]> {
   const rows = await database.query<LeasedRow>(
     'lease',
-    'select * from carillon.lease($1,$2,$3,$4,$5,$6,$7,$8,$9,$10)',
-    [pool, ...leaseParameters(reading, slots), database.now],
+    'select * from carillon.lease($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11)',
+    [pool, ...leaseParameters(reading, slots), database.now, only ? uuids(only) : null],
   )
   return rows.map(leasedOf)
+}
+
+export interface ReadyKey {
+  pool: string
+  lane: number
+  tag: number
+  executionId: string
+}
+
+/**
+ * What stands in the queue of a pool: of each lane the first ones and a few of the last, which tell whether any can be leased.
+ * Index: ready_pkey.
+ */
+export async function readReadyKeys(database: Database, pool: string, limit: number): Promise<ReadyKey[]> {
+  return database.query<ReadyKey & Record<string, unknown>>(
+    null,
+    `select distinct on (q.lane, q.tag, q.execution_id) q.pool, q.lane, q.tag, q.execution_id "executionId"
+     from generate_series(0, 3) lane cross join lateral (
+       (select * from carillon.ready r where r.pool = $1 and r.lane = lane order by r.tag, r.execution_id limit $2)
+       union all
+       (select * from carillon.ready r where r.pool = $1 and r.lane = lane order by r.tag desc, r.execution_id desc limit 5)) q
+     order by q.lane, q.tag, q.execution_id`,
+    [pool, limit],
+  )
 }
 
 /** What LEASE is asked, but for pool and time. */

@@ -19,15 +19,16 @@ export interface DueReturn {
 export type ReturnSource = 'retries' | 'submissions'
 
 const readSql: Record<ReturnSource, string> = {
-  retries: 'select * from carillon.read_due_retries($1, $2, $3, $4)',
-  submissions: 'select * from carillon.read_due_submissions($1, $2, $3, $4)',
+  retries: 'select * from carillon.read_due_retries($1, $2, $3, $4, $5)',
+  submissions: 'select * from carillon.read_due_submissions($1, $2, $3, $4, $5)',
 }
 
-/** Earliest first. See functions/read_due.sql. */
+/** Earliest first; of `only` if given. See functions/read_due.sql. */
 export async function readDueReturns(
   database: Database,
   source: ReturnSource,
   window: DueWindow,
+  only?: string[],
 ): Promise<DueReturn[]> {
   const rows = await database.query<{
     execution_id: string
@@ -36,7 +37,7 @@ export async function readDueReturns(
     tenant: string
     pool: string
     lane: number
-  }>(`read-due-${source}`, readSql[source], [window.shards, window.from, window.until, window.limit])
+  }>(`read-due-${source}`, readSql[source], [window.shards, window.from, window.until, window.limit, only ?? null])
   return rows.map((row) => ({
     executionId: row.execution_id,
     shard: row.shard,

@@ -1,5 +1,6 @@
 -- An execution's history with one entry more. It stays small however often an execution is tried: the first ten entries
--- and the newest forty are kept.
+-- and the newest forty are kept. What is no history, because somebody wrote it by hand, is begun anew.
 create or replace function carillon.with_entry(history jsonb, entry jsonb) returns jsonb
   language sql immutable parallel safe
-  return case when jsonb_array_length(history) >= 50 then history - 10 else coalesce(history, '[]') end || entry;
+  return case when jsonb_typeof(history) <> 'array' then '[]'
+    when jsonb_array_length(history) >= 50 then history - 10 else coalesce(history, '[]') end || entry;

@@ -56,10 +56,10 @@ begin
   returning r.execution_id, r.worker_id, r.fence;
 end $$;
 
--- Ends those that stand in `waiting`, `retries` or `ready`, each in the state and for the reason given; answers which.
+-- Ends those that stand in `waiting`, `retries`, `ready` or in quarantine, each in the state and for the reason given; answers which.
 -- Only what stands there is locked: a ledger row that belongs to a running execution is left to its REPORT, which
 -- would otherwise wait for us while we wait for what it holds.
--- Locks: executions by id, waiting, retries, ready.
+-- Locks: executions by id, waiting, retries, ready, quarantine.
 create or replace function carillon.end_pending(
   p_ids uuid[], p_states text[], p_reasons text[], p_actor text, p_now timestamptz) returns uuid[]
 language plpgsql volatile
@@ -77,7 +77,9 @@ begin
       and (exists (select from carillon.waiting w where w.execution_id = e.execution_id)
         or exists (select from carillon.retries t where t.execution_id = e.execution_id)
         or exists (select from carillon.ready q where q.pool = e.pool and q.lane = e.lane and q.tag = e.tag
-                     and q.execution_id = e.execution_id))
+                     and q.execution_id = e.execution_id)
+        or exists (select from carillon.quarantine z where z.execution_id = e.execution_id)
+          and not exists (select from carillon.running r where r.execution_id = e.execution_id))
     order by e.execution_id for update of e);
   if cardinality(v_ids) = 0 then
     return v_ids;
@@ -97,9 +99,14 @@ begin
     delete from carillon.ready q using unnest(v_ids) i(execution_id), carillon.executions e
     where e.execution_id = i.execution_id and q.pool = e.pool and q.lane = e.lane and q.tag = e.tag
       and q.execution_id = e.execution_id
-    returning q.execution_id)
-  select array_agg(g.execution_id) into v_ids from (
-    select * from gone_waiting union all select * from gone_retries union all select * from gone_ready) g;
+    returning q.execution_id
+  ), gone_quarantine as (
+    delete from carillon.quarantine z where z.execution_id = any (v_ids)
+      and not exists (select from carillon.running r where r.execution_id = z.execution_id)
+    returning z.execution_id)
+  select array_agg(distinct g.execution_id) into v_ids from (
+    select * from gone_waiting union all select * from gone_retries union all select * from gone_ready
+    union all select * from gone_quarantine) g;
 
   with ended as (
     update carillon.executions e

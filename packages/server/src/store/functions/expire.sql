@@ -1,8 +1,9 @@
 -- Start windows and deadlines whose time has come. What has not started is ended here; what runs past its deadline is
 -- told to stop and ends through REPORT. What is held by whoever is ending it keeps its entry for the next sweep. An
--- entry counts only if the ledger still says so: a replay begins without.
+-- entry counts only if the ledger still says so: a replay begins without. p_only: nothing but these, to find which one makes a
+-- call fail.
 -- Locks: deadlines (SKIP LOCKED), running by id (SKIP LOCKED), then see end_pending.
-create or replace function carillon.expire_due(p_limit int, p_now timestamptz default null)
+create or replace function carillon.expire_due(p_limit int, p_now timestamptz default null, p_only uuid[] default null)
 returns table (execution_id uuid, kind text, verdict text, worker_id uuid, fence bigint)   -- FLAGGED, SKIPPED, DEAD
 language plpgsql volatile
 as $$
@@ -17,7 +18,7 @@ declare
   v_ended uuid[];
 begin
   select array_agg(d.execution_id), array_agg(d.kind) into v_ids, v_kinds from (
-    select d.execution_id, d.kind from carillon.deadlines d where d.due <= v_now
+    select d.execution_id, d.kind from carillon.deadlines d where d.due <= v_now and (p_only is null or d.execution_id = any (p_only))
     order by d.due limit p_limit for update skip locked) d;
   if v_ids is null then
     return;

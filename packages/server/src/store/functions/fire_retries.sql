@@ -1,4 +1,5 @@
 -- Brings executions whose retry is due (or whose hand-back delay is over) back to `ready`, with a new tag.
+-- One without a ledger row is set aside: there is nothing to bring back.
 -- Locks: shards (share), executions by id, retries by id. A cancel that was faster took the retries row; nothing happens then.
 create or replace function carillon.fire_retries(
   p_shards smallint[], p_epochs bigint[], p_ids uuid[], p_tags bigint[], p_now timestamptz default null)
@@ -28,9 +29,7 @@ begin
   cross join lateral (
     select x.ctid place, x.due, x.shard from carillon.retries x where x.execution_id = i.execution_id offset 0) t
   where carillon.ms(t.due) <= carillon.ms(v_now) and t.shard = any (v_shards);
-  with removed as (
-    delete from carillon.retries t where t.ctid = any (v_places)
-  ), again as (
+  with again as (
     update carillon.executions e set tag = due.tag from unnest(v_ids, v_tags) due(execution_id, tag)
     where e.execution_id = due.execution_id and e.state is null
     returning e.execution_id, e.pool, e.lane, e.tag
@@ -41,5 +40,11 @@ begin
   select array_agg(execution_id), (select jsonb_agg(jsonb_build_array(r.pool, r.lane, r.tag, r.count)) from (
       select pool, lane, min(tag) tag, count(*) count from in_ready group by pool, lane) r)
   into moved, queued from in_ready;
+  if coalesce(cardinality(moved), 0) < cardinality(v_ids) then
+    perform carillon.set_aside('FIRE of retries', array_agg('retries'::text), array_agg(jsonb_build_object('execution_id', i)),
+      array_agg(i), array_agg('NO_LEDGER_ROW'::text), array_agg('the ledger has no such execution'::text), v_now)
+    from unnest(v_ids) i where not exists (select from carillon.executions e where e.execution_id = i) having count(*) > 0;
+  end if;
+  delete from carillon.retries t where t.ctid = any (v_places);
   return next;
 end $$;

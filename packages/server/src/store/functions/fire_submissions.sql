@@ -1,5 +1,6 @@
 -- Takes what callers enqueued in transactions of their own into the ledger and the queue, after their commit.
--- An id older than the kept history has no partition: it stays where it is rather than hold up the others.
+-- An id older than the kept history has no partition: it stays where it is until the inspector sets it aside. One whose id
+-- the ledger has already is set aside.
 -- Locks: shards (share), submissions (SKIP LOCKED).
 create or replace function carillon.fire_submissions(
   p_shards smallint[], p_epochs bigint[], p_ids uuid[], p_tags bigint[], p_now timestamptz default null)
@@ -32,14 +33,12 @@ begin
   with due as materialized (
     select u.*, p_tags[m.number] tag from unnest(v_places, v_numbers) m(place, number)
     cross join lateral (select * from carillon.submissions s where s.ctid = m.place offset 0) u
-  ), removed as (
-    delete from carillon.submissions u where u.ctid = any (v_places)
   ), born as (
     insert into carillon.executions (execution_id, job_id, tenant, pool, lane, handler, tag, origin,
       scheduled_for, due_at, fired_at, deadline_at, expires_at, name, payload, policy, labels, traceparent)
     select d.execution_id, d.execution_id, d.tenant, d.pool, d.lane, d.handler, d.tag, 'SUBMIT',
-      d.run_at, d.run_at, v_now, v_now + (d.policy ->> 'deadlineSec')::int * interval '1 second',
-      d.run_at + (d.policy ->> 'startWithinSec')::int * interval '1 second',
+      d.run_at, d.run_at, v_now, v_now + (d.policy ->> 'deadlineSec')::numeric::int * interval '1 second',
+      d.run_at + (d.policy ->> 'startWithinSec')::numeric::int * interval '1 second',
       d.name, d.payload, d.policy, d.labels, d.traceparent
     from due d
     on conflict (execution_id) do nothing
@@ -62,5 +61,14 @@ begin
   select array_agg(execution_id), (select jsonb_agg(jsonb_build_array(r.pool, r.lane, r.tag, r.count)) from (
       select pool, lane, min(tag) tag, count(*) count from in_ready group by pool, lane) r)
   into moved, queued from in_ready;
+  if coalesce(cardinality(moved), 0) < cardinality(v_places) then
+    perform carillon.set_aside('FIRE of submissions', array_agg('submissions'::text),
+      array_agg(jsonb_build_object('execution_id', u.execution_id)), array_agg(u.execution_id), array_agg('DUPLICATE_ID'::text),
+      array_agg('the ledger has an execution with this id already'::text), v_now)
+    from unnest(v_places) m(place)
+    cross join lateral (select s.execution_id from carillon.submissions s where s.ctid = m.place offset 0) u
+    where moved is null or u.execution_id <> all (moved) having count(*) > 0;
+  end if;
+  delete from carillon.submissions u where u.ctid = any (v_places);
   return next;
 end $$;

@@ -4,16 +4,17 @@ create or replace function carillon.lease_rules(
   language sql immutable parallel safe
   return format(
     '"maxAttempts":%s,"timeoutSec":%s,"heartbeatTimeoutSec":%s,"cancelGraceSec":%s,"announceStart":%s,"target":%s',
-    coalesce(p_policy #>> '{retryPolicy,maxAttempts}', p_attempts::text), coalesce(p_policy ->> 'timeoutSec', p_timeout_sec::text),
-    coalesce(p_policy ->> 'heartbeatTimeoutSec', 'null'), coalesce(p_policy ->> 'cancelGraceSec', p_grace_sec::text),
-    case p_policy ->> 'delivery' when 'AT_MOST_ONCE' then 'true' else 'false' end, coalesce(p_policy ->> 'target', 'null'));
+    coalesce((p_policy #> '{retryPolicy,maxAttempts}')::text, p_attempts::text),
+    coalesce((p_policy -> 'timeoutSec')::text, p_timeout_sec::text), coalesce((p_policy -> 'heartbeatTimeoutSec')::text, 'null'),
+    coalesce((p_policy -> 'cancelGraceSec')::text, p_grace_sec::text),
+    case p_policy ->> 'delivery' when 'AT_MOST_ONCE' then 'true' else 'false' end, coalesce((p_policy -> 'target')::text, 'null'));
 
 -- LEASE: gives ready executions of one pool to waiting workers, smallest tags first.
 --
 -- p_from: per lane, the tag to read from (rows below were taken and are perhaps not vacuumed yet). p_since: per lane,
 -- leases since a lower lane had one; of p_turn leases at least one is reserved for the lower lanes, which give it back
 -- if they have no work. p_workers/p_prefetched: one entry per free slot; the n-th row taken goes to the n-th slot. A
--- prefetched one has not begun until the worker says so.
+-- prefetched one has not begun until the worker says so. p_only: nothing but these, to find which one makes a call fail.
 -- Returns, for each worker and lane, how many it got, how far the lane was read, and the executions as the JSON that goes to
 -- the worker, in the order of its slots: the node passes on what it does not have to read.
 -- Locks: ready (SKIP LOCKED), of what has expired executions (SKIP LOCKED): LEASE never waits. The row moves to `running`
@@ -26,7 +27,7 @@ create or replace function carillon.lease_rules(
 -- quickest 13 to 14 ms of CPU; with nested loops 15 to 16.
 create or replace function carillon.lease(
   p_pool text, p_from bigint[], p_since int[], p_turn int, p_workers uuid[], p_prefetched boolean[],
-  p_timeout_sec int, p_grace_sec int, p_attempts int, p_now timestamptz)
+  p_timeout_sec int, p_grace_sec int, p_attempts int, p_now timestamptz, p_only uuid[] default null)
 returns table (worker_id uuid, lane smallint, leased int, reached bigint, executions text)
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
@@ -74,6 +75,7 @@ begin
     from (
       select r.execution_id, r.tag, r.ctid place from carillon.ready r
       where r.pool = p_pool and r.lane = v_lane and r.tag >= p_from[v_lane + 1]
+        and (p_only is null or r.execution_id = any (p_only))
       order by r.tag, r.execution_id limit v_limit for update skip locked) q;
     v_empty[v_lane + 1] := v_taken < v_limit;
     continue when v_taken = 0;
@@ -108,7 +110,8 @@ begin
         case when l.policy is null then v_overdue
              else v_now + (coalesce((l.policy ->> 'timeoutSec')::float8, p_timeout_sec)
                          + coalesce((l.policy ->> 'cancelGraceSec')::float8, p_grace_sec)) * interval '1 second' end,
-        coalesce((l.policy ->> 'cancelGraceSec')::int, p_grace_sec), (l.policy ->> 'heartbeatTimeoutSec')::int, v_now,
+        coalesce((l.policy ->> 'cancelGraceSec')::numeric::int, p_grace_sec),
+        (l.policy ->> 'heartbeatTimeoutSec')::numeric::int, v_now,
         not l.prefetched and (l.policy is null or coalesce(l.policy ->> 'delivery', '') <> 'AT_MOST_ONCE')
       from leased l
     ), in_events as (
@@ -149,6 +152,12 @@ begin
       select coalesce(array_agg(x.execution_id), '{}'), array_agg(x.job_id) filter (where x.guarded)
       into v_expired, v_guarded from expired x;
       perform carillon.tell_executions(v_expired, null, null, v_now);
+      -- Without a ledger row there is nothing to run. Which tag each had is not known any more; the last one read stands for it.
+      insert into carillon.quarantine (source, key, execution_id, call, code, message, at, content)
+      select 'ready', k.key, i, 'LEASE', 'NO_LEDGER_ROW', 'the ledger has no such execution', v_now, k.key
+      from unnest(v_ids) i cross join lateral (
+        select jsonb_build_object('pool', p_pool, 'lane', v_lane, 'tag', v_reached, 'execution_id', i) key) k
+      where not exists (select from carillon.executions e where e.execution_id = i);
       -- Somebody is ending these: they stay where he looks for them.
       insert into carillon.ready (pool, lane, tag, execution_id)
       select e.pool, e.lane, e.tag, e.execution_id from carillon.executions e

@@ -4,12 +4,13 @@
 -- PostgreSQL 18, and on 15 1,390 behind dead rows. Now it takes 3, and 7.
 -- Indexes: schedules_due, retries_due, submissions_due, of which one run of leaves is read, and jobs_by_id. The shard is
 -- checked inside the index from PostgreSQL 17 on; before, a row of a shard that another node leads is fetched to be
--- passed over.
+-- passed over. p_only: nothing but these, to find which one makes a call fail.
 -- Figures: test/integration/plans. 1,000 schedules: 3.0 to 3.1 buffers each, at 1,000,000 jobs as at 10,000.
 
 -- The job comes as JSON of what a fire is planned from; what only the worker needs stays where it is. Text JSON of named
 -- columns: [m] as plain statements 1,000 rows took 12 to 13 ms of CPU so, 26 to 27 with `to_jsonb` of the whole row.
-create or replace function carillon.read_due_schedules(p_shards smallint[], p_from bigint, p_until bigint, p_limit int)
+create or replace function carillon.read_due_schedules(
+  p_shards smallint[], p_from bigint, p_until bigint, p_limit int, p_only uuid[] default null)
 returns table (job_id uuid, shard smallint, version int, nominal bigint, due bigint, fires bigint, job json)
 language plpgsql stable
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
@@ -27,10 +28,12 @@ begin
       j.max_catch_up, j.grace_sec, j.start_within_sec, j.deadline_sec, j.overlap, j.pool, j.lane, j.handler, j.key,
       j.managed_by) d
   where s.due >= carillon.at(p_from) and s.due <= carillon.at(p_until) and s.shard = any (p_shards)
+    and (p_only is null or s.job_id = any (p_only))
   order by s.due limit p_limit;
 end $$;
 
-create or replace function carillon.read_due_retries(p_shards smallint[], p_from bigint, p_until bigint, p_limit int)
+create or replace function carillon.read_due_retries(
+  p_shards smallint[], p_from bigint, p_until bigint, p_limit int, p_only uuid[] default null)
 returns table (execution_id uuid, shard smallint, due bigint, tenant text, pool text, lane smallint)
 language plpgsql stable
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
@@ -40,10 +43,12 @@ begin
   return query
   select t.execution_id, t.shard, carillon.ms(t.due), t.tenant, t.pool, t.lane from carillon.retries t
   where t.due >= carillon.at(p_from) and t.due <= carillon.at(p_until) and t.shard = any (p_shards)
+    and (p_only is null or t.execution_id = any (p_only))
   order by t.due limit p_limit;
 end $$;
 
-create or replace function carillon.read_due_submissions(p_shards smallint[], p_from bigint, p_until bigint, p_limit int)
+create or replace function carillon.read_due_submissions(
+  p_shards smallint[], p_from bigint, p_until bigint, p_limit int, p_only uuid[] default null)
 returns table (execution_id uuid, shard smallint, due bigint, tenant text, pool text, lane smallint)
 language plpgsql stable
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
@@ -53,5 +58,6 @@ begin
   return query
   select u.execution_id, u.shard, carillon.ms(u.run_at), u.tenant, u.pool, u.lane from carillon.submissions u
   where u.run_at >= carillon.at(p_from) and u.run_at <= carillon.at(p_until) and u.shard = any (p_shards)
+    and (p_only is null or u.execution_id = any (p_only))
   order by u.run_at limit p_limit;
 end $$;

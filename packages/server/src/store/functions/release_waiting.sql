@@ -14,6 +14,8 @@ declare
     select distinct on (w.key) w.execution_id
     from unnest(p_jobs) i(job_id)
     join carillon.waiting w on w.key = 'job:' || i.job_id
+    -- One that the ledger does not have would be let go in the place of one that waits.
+    join carillon.executions e on e.execution_id = w.execution_id
     left join carillon.schedules s on s.job_id = i.job_id
     where not exists (
       select from unnest(case when s.job_id is not null then s.live else array(
@@ -32,6 +34,7 @@ begin
     insert into carillon.retries (execution_id, shard, due, tenant, pool, lane, state)
     select e.execution_id, carillon.shard_of(e.job_id, n.shard_count), p_now, e.tenant, e.pool, e.lane, 'PENDING'
     from gone g join carillon.executions e on e.execution_id = g.execution_id cross join carillon.installation n
+    on conflict (execution_id) do nothing
     returning due)
   select min(due) into v_due from back;
   return v_due;

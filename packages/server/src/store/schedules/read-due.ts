@@ -20,8 +20,28 @@ export interface DueWindow {
   limit: number
 }
 
-/** Schedules of these shards that are due in a window, earliest first. See functions/read_due.sql. */
-export async function readDueSchedules(database: Database, window: DueWindow): Promise<DueSchedule[]> {
+const keySql = {
+  schedules: `select s.job_id id from carillon.schedules s where s.due >= carillon.at($2) and s.due <= carillon.at($3)
+    and s.shard = any ($1) order by s.due limit $4`,
+  retries: `select t.execution_id id from carillon.retries t where t.due >= carillon.at($2) and t.due <= carillon.at($3)
+    and t.shard = any ($1) order by t.due limit $4`,
+  submissions: `select u.execution_id id from carillon.submissions u where u.run_at >= carillon.at($2)
+    and u.run_at <= carillon.at($3) and u.shard = any ($1) order by u.run_at limit $4`,
+}
+
+/** Only their ids, which can always be read. Indexes: schedules_due, retries_due, submissions_due. */
+export async function readDueKeys(
+  database: Database,
+  source: keyof typeof keySql,
+  window: DueWindow,
+): Promise<string[]> {
+  const { shards, from, until, limit } = window
+  const rows = await database.query<{ id: string }>(null, keySql[source], [shards, from, until, limit])
+  return rows.map(({ id }) => id)
+}
+
+/** Schedules of these shards that are due in a window, earliest first; of `only` if given. See functions/read_due.sql. */
+export async function readDueSchedules(database: Database, window: DueWindow, only?: string[]): Promise<DueSchedule[]> {
   const rows = await database.query<{
     job_id: string
     shard: number
@@ -30,11 +50,12 @@ export async function readDueSchedules(database: Database, window: DueWindow): P
     due: number
     fires: number
     job: JobRow
-  }>('read-due-schedules', 'select * from carillon.read_due_schedules($1, $2, $3, $4)', [
+  }>('read-due-schedules', 'select * from carillon.read_due_schedules($1, $2, $3, $4, $5)', [
     window.shards,
     window.from,
     window.until,
     window.limit,
+    only ?? null,
   ])
   return rows.map((row) => ({
     jobId: row.job_id,

@@ -22,11 +22,12 @@ export interface Stray {
  *
  * Reads all of `running`, which is as long as there are executions under way, and with what is dead in it and not cleared away
  * yet: therefore in the order in which it lies there. [m] 1.4 million dead rows: 43 ms of CPU, by the index 145. Locks: what
- * somebody has locked is left to him, be it a report or the handler's own transaction that completes it.
+ * somebody has locked is left to him, be it a report or the handler's own transaction that completes it. `only`: of these.
  */
 export async function readStrays(
   database: Database,
   { watchedMs, lostMs, limit }: { watchedMs: number; lostMs: number | null; limit: number },
+  only: string[] | null = null,
 ): Promise<Stray[]> {
   const rows = await database.query<{
     execution_id: string
@@ -42,14 +43,14 @@ export async function readStrays(
        select coalesce(r.overdue_at < coalesce($1, now())
          or r.began and r.heartbeat_at + r.heartbeat_timeout_sec * interval '1 second' < coalesce($1, now())
            and r.heartbeat_timeout_sec * 1000.0 <= $2::float8, false) overdue) o
-     where o.overdue
+     where ($6::uuid[] is null or r.execution_id = any ($6)) and (o.overdue
        or $3::float8 is not null and r.worker_id <> $5
          and r.worker_id not in (
            select w.worker_id from carillon.workers w where w.seen_at >= coalesce($1, now()) - $3 * interval '1 millisecond')
          and (r.leased_at < coalesce($1, now()) - $3 * interval '1 millisecond'
-           or exists (select from carillon.workers w where w.worker_id = r.worker_id))
+           or exists (select from carillon.workers w where w.worker_id = r.worker_id)))
      limit $4 for share of r skip locked`,
-    [database.now, watchedMs, lostMs, limit, outsideWorkerId],
+    [database.now, watchedMs, lostMs, limit, outsideWorkerId, only],
   )
   return rows.map((row) => ({
     executionId: row.execution_id,
@@ -71,15 +72,37 @@ export async function removeSilent(database: Database, silentMs: number): Promis
   )
 }
 
-/** Start windows and deadlines that have come. Answers what runs and must be told to stop. */
+/** Which executions run and under which fence, nothing else of them. */
+export async function readRunningKeys(
+  database: Database,
+  limit: number,
+): Promise<{ executionId: string; fence: number }[]> {
+  return database.query(null, 'select execution_id "executionId", fence from carillon.running limit $1', [limit])
+}
+
+/** Which start windows and deadlines have come, nothing else of them. Index: deadlines_due. */
+export async function readExpiringKeys(
+  database: Database,
+  limit: number,
+): Promise<{ executionId: string; kind: string }[]> {
+  return database.query(
+    null,
+    `select execution_id "executionId", kind from carillon.deadlines where due <= coalesce($2, clock_timestamp())
+     order by due limit $1`,
+    [limit, database.now],
+  )
+}
+
+/** Start windows and deadlines that have come, of `only` if given. Answers what runs and must be told to stop. */
 export async function expireDue(
   database: Database,
   limit: number,
+  only: string[] | null = null,
 ): Promise<{ flagged: { executionId: string; workerId: string; fence: number }[]; dead: string[] }> {
   const rows = await database.query<{ execution_id: string; verdict: string; worker_id: string; fence: number }>(
     'expire-due',
-    'select execution_id, verdict, worker_id, fence from carillon.expire_due($1, $2)',
-    [limit, database.now],
+    'select execution_id, verdict, worker_id, fence from carillon.expire_due($1, $2, $3)',
+    [limit, database.now, only],
   )
   const flagged = rows.filter((row) => row.verdict === 'FLAGGED')
   return {
@@ -88,13 +111,19 @@ export async function expireDue(
   }
 }
 
-/** Lets go what waits though nothing is in its way any more. */
-export async function releaseStranded(database: Database): Promise<boolean> {
+/** Which executions wait, nothing else of them. */
+export async function readWaitingKeys(database: Database, limit: number): Promise<{ executionId: string }[]> {
+  return database.query(null, 'select execution_id "executionId" from carillon.waiting limit $1', [limit])
+}
+
+/** Lets go what waits though nothing is in its way any more; of `only` if given. */
+export async function releaseStranded(database: Database, only: string[] | null = null): Promise<boolean> {
   const rows = await database.query<{ due: unknown }>(
     'release-stranded',
     `select carillon.release_waiting(array_agg(distinct substr(w.key, 5)::uuid), coalesce($1, clock_timestamp())) due
-     from carillon.waiting w where w.key like 'job:%' having count(*) > 0`,
-    [database.now],
+     from carillon.waiting w where w.key like 'job:%' and ($2::uuid[] is null or w.execution_id = any ($2))
+     having count(*) > 0`,
+    [database.now, only],
   )
   return rows.some((row) => row.due !== null)
 }

@@ -1,0 +1,45 @@
+/** LEASE for a pool; an execution that makes it fail is set aside, and the workers get the others. */
+import type { Database } from '../store/database.ts'
+import {
+  type LaneReading,
+  type Leased,
+  lease,
+  type ReadyKey,
+  readReadyKeys,
+  type Slot,
+} from '../store/executions/lease.ts'
+import type { Isolation } from '../store/quarantine/isolation.ts'
+
+/** Of each lane, so many are looked at when a call fails. */
+const mostLooked = 500
+
+/** Every slot is taken: the search goes on with the next call. */
+class NoSlotLeft extends Error {}
+
+export async function leaseGood(
+  { database, isolation }: { database: Database; isolation: Isolation },
+  pool: string,
+  reading: LaneReading,
+  slots: Slot[],
+): Promise<Leased[]> {
+  let free = slots
+  const everything = { ...reading, from: reading.from.map(() => 0) }
+  const work = async (keys: ReadyKey[]) => {
+    if (free.length === 0) throw new NoSlotLeft()
+    const only = keys.map(({ executionId }) => executionId)
+    const leased = await lease(database, pool, everything, free.slice(0, keys.length), only)
+    // Slots are filled in their order, lane after lane.
+    free = free.slice(leased.reduce((sum, { count }) => sum + count, 0))
+    return leased
+  }
+  const { answers, stoppedBy } = await isolation.runRead('LEASE', {
+    all: () => lease(database, pool, reading, slots),
+    read: () => readReadyKeys(database, pool, mostLooked),
+    work,
+    rowOf: ({ lane, tag, executionId }) => ({ source: 'ready', key: { pool, lane, tag, execution_id: executionId } }),
+  })
+  const leased = answers.flat()
+  // What was leased goes to its workers whatever came after it; the next call meets the error again.
+  if (stoppedBy && leased.length === 0 && !(stoppedBy.error instanceof NoSlotLeft)) throw stoppedBy.error
+  return leased
+}

@@ -1,0 +1,251 @@
+-- The quarantine: rows whose own data makes a call fail, kept with the error so that the rest goes on. One way in, two ways out.
+-- See docs/decisions/0032-quarantine.md.
+
+-- The columns that name a row, as a list. Null: no row of that table is ever set aside.
+create or replace function carillon.quarantine_key(p_source text) returns text[]
+language sql immutable
+return case p_source
+  when 'ready' then array['pool', 'lane', 'tag', 'execution_id']
+  when 'running' then array['execution_id', 'fence']
+  when 'deadlines' then array['execution_id', 'kind']
+  when 'schedules' then array['job_id']
+  when 'operations' then array['operation_id']
+  when 'events' then array['event_id']
+  when 'submissions' then array['execution_id']
+  when 'retries' then array['execution_id']
+  when 'waiting' then array['execution_id'] end;
+
+-- SET ASIDE: moves rows out of their tables. p_keys: the columns of the primary key, of a running row also its fence. p_ids: the
+-- execution each is about. Answers, in the order of the input: SET_ASIDE; GONE (the row is not there any more); SPARED: no
+-- partition holds the execution's id, though by its time one should, so the partitions are at fault and not the row.
+--
+-- Two kinds of rows stay where they are. A schedule is its job's lock: it loses its due time, and the job reads as PAUSED, by the
+-- same function that pauses it for a person; if its job is missing it leaves like the others. An operation ends as FAILED.
+-- Locks: the row; of a schedule see change_job; quarantine.
+create or replace function carillon.set_aside(
+  p_call text, p_sources text[], p_keys jsonb[], p_ids uuid[], p_codes text[], p_messages text[],
+  p_now timestamptz default null)
+returns text[]
+language plpgsql volatile
+as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_verdicts text[] := '{}';
+  v_row jsonb;
+  v_id uuid;
+  v_job uuid;
+  v_tenant text;
+  v_floor uuid;
+  v_stays boolean;
+begin
+  select n.floor_id into v_floor from carillon.installation n;
+  for i in 1..cardinality(p_sources) loop
+    if p_codes[i] = 'NO_PARTITION' and p_ids[i] >= v_floor
+        and p_ids[i] < carillon.first_id(carillon.ms(v_now) + 2 * 86400000) then
+      v_verdicts := v_verdicts || 'SPARED'::text;
+      continue;
+    end if;
+    v_row := null;
+    v_stays := false;
+    if p_sources[i] = 'schedules' then
+      v_stays := carillon.pause_schedule((p_keys[i] ->> 'job_id')::uuid, p_codes[i], p_messages[i], v_now);
+    end if;
+    if p_sources[i] = 'operations' then
+      v_stays := true;
+      update carillon.operations o set state = 'FAILED', error = 'its data cannot be processed; see the quarantine',
+        finished_at = v_now, updated_at = v_now
+      where o.operation_id = (p_keys[i] ->> 'operation_id')::uuid and o.state = 'RUNNING' returning to_jsonb(o) into v_row;
+    elsif v_stays then
+      select to_jsonb(s) into v_row from carillon.schedules s where s.job_id = (p_keys[i] ->> 'job_id')::uuid;
+    else
+      execute format(
+        'delete from carillon.%1$I t using jsonb_populate_record(null::carillon.%1$I, $1) k where %2$s returning to_jsonb(t)',
+        p_sources[i],
+        (select string_agg(format('t.%1$I = k.%1$I', c), ' and ') from unnest(carillon.quarantine_key(p_sources[i])) c))
+      into v_row using p_keys[i];
+    end if;
+    if v_row is null then
+      v_verdicts := v_verdicts || 'GONE'::text;
+      continue;
+    end if;
+    v_id := (v_row ->> 'execution_id')::uuid;
+    v_job := (v_row ->> 'job_id')::uuid;
+    v_tenant := v_row ->> 'tenant';
+    if v_id is not null and v_tenant is null then
+      select e.tenant, e.job_id into v_tenant, v_job from carillon.executions e where e.execution_id = v_id;
+    elsif v_job is not null and v_tenant is null then
+      select j.tenant into v_tenant from carillon.jobs j where j.job_id = v_job;
+    end if;
+    insert into carillon.quarantine (source, key, tenant, execution_id, job_id, call, code, message, at, content)
+    values (p_sources[i], p_keys[i], v_tenant, v_id, v_job, p_call, p_codes[i], left(p_messages[i], 2000), v_now,
+      case when not v_stays then v_row end);
+    v_verdicts := v_verdicts || 'SET_ASIDE'::text;
+  end loop;
+  return v_verdicts;
+end $$;
+
+-- A schedule that cannot be fired: its job is paused. False: there is no such job. True also for one that has no due time.
+create or replace function carillon.pause_schedule(p_job uuid, p_code text, p_message text, p_now timestamptz) returns boolean
+language plpgsql volatile
+as $$
+declare
+  v_schedule carillon.schedules;
+  v_job carillon.jobs;
+begin
+  select s.* into v_schedule from carillon.schedules s where s.job_id = p_job for update;
+  select j.* into v_job from carillon.jobs j where j.job_id = p_job;
+  if v_schedule.job_id is null or v_job.job_id is null then
+    return false;
+  end if;
+  if v_schedule.version <> v_job.version or v_job.state <> 'ACTIVE' then
+    -- Of another version nothing can be changed; of a job that is not ACTIVE nothing may be due.
+    update carillon.schedules s set version = v_job.version, due = case when v_job.state = 'ACTIVE' then s.due end
+    where s.job_id = p_job;
+  end if;
+  if v_job.state = 'ACTIVE' then
+    perform carillon.change_job(p_job, v_job.version, v_job.state, carillon.ms(v_schedule.due), null, 'PAUSED',
+      carillon.ms(v_schedule.nominal), null, null, null, jsonb_build_object('actor', 'carillon', 'action', 'job.paused', 'detail',
+        jsonb_build_object('reason', 'QUARANTINED', 'code', p_code, 'message', left(p_message, 500))), p_now);
+  end if;
+  return true;
+end $$;
+
+-- Puts a row back where it stood. RELEASED; MISSING; KEPT: a row with its key stands there already; RESUME: it is a schedule, and
+-- the entry leaves when its job is resumed. What makes the insert fail is raised.
+-- Locks: quarantine, then the table of the row.
+create or replace function carillon.release_quarantined(p_id bigint, p_actor text, p_now timestamptz default null)
+returns text
+language plpgsql volatile
+as $$
+declare
+  v_entry carillon.quarantine;
+  v_count int;
+begin
+  select * into v_entry from carillon.quarantine q where q.quarantine_id = p_id for update;
+  if not found then
+    return 'MISSING';
+  end if;
+  if v_entry.source = 'operations' then
+    update carillon.operations o set state = 'RUNNING', error = null, finished_at = null, next_at = coalesce(p_now, clock_timestamp())
+    where o.operation_id = (v_entry.key ->> 'operation_id')::uuid and o.state = 'FAILED';
+    perform carillon.leave_quarantine(array[p_id], p_actor, 'quarantine.released', p_now);
+    return 'RELEASED';
+  elsif v_entry.content is null then
+    return 'RESUME';
+  end if;
+  execute format('insert into carillon.%1$I (%2$s) select %2$s from jsonb_populate_record(null::carillon.%1$I, $1)
+    on conflict do nothing', v_entry.source, (
+      select string_agg(quote_ident(a.attname), ', ' order by a.attnum) from pg_attribute a
+      where a.attrelid = format('carillon.%I', v_entry.source)::regclass and a.attnum > 0 and not a.attisdropped
+        and a.attidentity = '' and v_entry.content ? a.attname::text))
+  using v_entry.content;
+  get diagnostics v_count = row_count;
+  if v_count = 0 then
+    return 'KEPT';
+  end if;
+  perform carillon.leave_quarantine(array[p_id], p_actor, 'quarantine.released', p_now);
+  return 'RELEASED';
+end $$;
+
+-- Gives a row up. Its execution, unless it stands in a queue besides, ends as DEAD with the reason QUARANTINED, by the function
+-- that ends whatever has not started; a submission that was never in the ledger is written there as DEAD, if the ledger can take
+-- it. DISCARDED, or MISSING.
+-- Locks: as end_pending, quarantine.
+create or replace function carillon.discard_quarantined(p_id bigint, p_actor text, p_now timestamptz default null)
+returns table (verdict text, ended uuid)
+language plpgsql volatile
+as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_entry carillon.quarantine;
+  v_row carillon.submissions;
+begin
+  verdict := 'DISCARDED';
+  select * into v_entry from carillon.quarantine q where q.quarantine_id = p_id;
+  if not found then
+    verdict := 'MISSING';
+    return next;
+    return;
+  end if;
+  if v_entry.source = 'submissions' then
+    v_row := jsonb_populate_record(null::carillon.submissions, v_entry.content);
+    begin
+      with born as (
+        insert into carillon.executions (execution_id, job_id, tenant, pool, lane, handler, tag, origin, scheduled_for, due_at,
+          fired_at, name, payload, labels, traceparent, state, reason, finished_at, history)
+        values (v_row.execution_id, v_row.execution_id, v_row.tenant, v_row.pool, v_row.lane, v_row.handler, -1, 'SUBMIT',
+          v_row.run_at, v_row.run_at, v_now, v_row.name, v_row.payload, v_row.labels, v_row.traceparent, 'DEAD', 'QUARANTINED',
+          v_now, jsonb_build_array(jsonb_build_object('at', carillon.ms(v_now), 'to', 'DEAD', 'actor', p_actor,
+            'reason', 'QUARANTINED')))
+        on conflict (execution_id) do nothing returning execution_id, tenant
+      ), in_endings as (
+        insert into carillon.endings (execution_id, tenant, state) select b.execution_id, b.tenant, 'DEAD' from born b)
+      select b.execution_id into ended from born b;
+    exception when others then
+      ended := null;   -- the ledger cannot take it: the audit is what is left of it
+    end;
+  elsif v_entry.execution_id is not null and not carillon.stands_elsewhere(v_entry.execution_id) then
+    ended := (carillon.end_pending(array[v_entry.execution_id], array['DEAD'], array['QUARANTINED'], p_actor, v_now))[1];
+  end if;
+  perform carillon.leave_quarantine(array[p_id], p_actor, 'quarantine.discarded', v_now);
+  return next;
+end $$;
+
+-- True: the execution has a place in a queue, so what is in quarantine under its id was one too many.
+create or replace function carillon.stands_elsewhere(p_id uuid) returns boolean
+language sql stable
+return exists (select from carillon.running r where r.execution_id = p_id)
+  or exists (select from carillon.retries t where t.execution_id = p_id)
+  or exists (select from carillon.waiting w where w.execution_id = p_id)
+  or exists (select from carillon.executions e join carillon.ready q on q.pool = e.pool and q.lane = e.lane and q.tag = e.tag
+    and q.execution_id = e.execution_id where e.execution_id = p_id);
+
+-- The entry goes, and what it was stays in the audit.
+create or replace function carillon.leave_quarantine(p_ids bigint[], p_actor text, p_action text, p_now timestamptz) returns void
+language sql volatile
+as $$
+  with gone as (
+    delete from carillon.quarantine q where q.quarantine_id = any (p_ids) returning q.*)
+  insert into carillon.audit (at, tenant, actor, action, subject, detail)
+  select coalesce(p_now, clock_timestamp()), g.tenant, p_actor, p_action,
+    coalesce(g.execution_id::text, g.job_id::text, g.source), jsonb_build_object('quarantineId', g.quarantine_id,
+      'source', g.source, 'key', g.key, 'code', g.code, 'message', g.message)
+  from gone g
+$$;
+
+-- Rows that are due and that no duty will ever move: p_late ago or more. Reads what is overdue by index, at most p_limit of each
+-- kind, and all of `waiting`, up to p_limit rows found. Reads only.
+create or replace function carillon.find_stuck(p_late interval, p_limit int, p_now timestamptz default null)
+returns table (source text, key jsonb, code text, message text)
+language plpgsql stable
+as $$
+#variable_conflict use_column
+declare
+  v_until timestamptz := coalesce(p_now, clock_timestamp()) - p_late;
+  v_floor uuid := (select n.floor_id from carillon.installation n);
+begin
+  return query
+  select 'schedules', jsonb_build_object('job_id', s.job_id), 'NO_JOB', case when j.job_id is null then 'there is no such job'
+    else 'its version ' || s.version || ' is not the job''s, ' || j.version end
+  from (select * from carillon.schedules x where x.due < v_until order by x.due limit p_limit) s
+  left join carillon.jobs j on j.job_id = s.job_id
+  where j.version is distinct from s.version;
+  return query
+  select 'submissions', jsonb_build_object('execution_id', u.execution_id), 'TOO_OLD',
+    'its id is older than the history that is kept'
+  from (select * from carillon.submissions x where x.run_at < v_until order by x.run_at limit p_limit) u
+  where u.execution_id < v_floor;
+  return query
+  select 'waiting', jsonb_build_object('execution_id', w.execution_id), 'NO_LEDGER_ROW', 'the ledger has no such execution'
+  from carillon.waiting w
+  where not exists (select from carillon.executions e where e.execution_id = w.execution_id) limit p_limit;
+  -- Where the tables have no rule against it: see bind_shards.
+  return query
+  select 'submissions', jsonb_build_object('execution_id', u.execution_id), 'NO_SHARD', 'there is no shard ' || u.shard
+  from (select * from carillon.submissions x where x.run_at < v_until order by x.run_at limit p_limit) u
+  where not exists (select from carillon.shards s where s.shard = u.shard);
+  return query
+  select 'retries', jsonb_build_object('execution_id', t.execution_id), 'NO_SHARD', 'there is no shard ' || t.shard
+  from (select * from carillon.retries x where x.due < v_until order by x.due limit p_limit) t
+  where not exists (select from carillon.shards s where s.shard = t.shard);
+end $$;

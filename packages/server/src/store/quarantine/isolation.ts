@@ -1,0 +1,180 @@
+/**
+ * One bad row never stops the others. Every duty that works through rows in batches does it through here: if a call fails with
+ * an error that can be a row's own, the batch is bisected until the row is alone; that row is set aside with its error, and the
+ * rest goes on.
+ *
+ * What must stay true: trouble with the database or the way to it sets nothing aside. And a defect that fails for every row must
+ * not empty a queue: if many rows in a row fail alike and none passes, only a few more are set aside each time, the duty backs
+ * off, and the log says so. See docs/decisions/0032-quarantine.md.
+ */
+import { bisect } from '../../lib/bisect.ts'
+import type { Logger } from '../../observability/logger.ts'
+import type { Database } from '../database.ts'
+import { codeOf, isOfData } from '../trouble.ts'
+import { type BadRow, type QuarantineSource, type QueueRow, setAside } from './set-aside.ts'
+
+/** So many rows may fail alike, one after the other and none passing, before the call itself is suspected. */
+const mostAlike = 100
+/** While it is, so many are set aside of each batch. */
+const mostInDoubt = 20
+/** Of what is set aside at once, so many are logged one by one. */
+const mostLogged = 20
+
+export interface Isolated<Item, Answer> {
+  /** What was done, in parts, each with its answer. */
+  done: { items: Item[]; answer: Answer }[]
+  /** Set aside, or gone meanwhile. */
+  bad: Item[]
+  /** To be tried again later, because of `stoppedBy`. */
+  left: Item[]
+  /** Null: everything was dealt with. Whoever has put back what is left throws it, to be called again after a pause. */
+  stoppedBy: { error: unknown } | null
+}
+
+export interface IsolationOptions {
+  database: Database
+  logger: Logger
+  /** Told of each row that was set aside. */
+  onSetAside?: (source: QuarantineSource) => void
+}
+
+export class Isolation {
+  readonly #options: IsolationOptions
+  /** By call: how its rows have failed since the last that passed. */
+  readonly #streaks = new Map<string, { code: string; count: number }>()
+
+  constructor(options: IsolationOptions) {
+    this.#options = options
+  }
+
+  /** Does `work` on all items that can be done. `call` names it, for the log and the quarantine. */
+  async run<Item, Answer>(
+    call: string,
+    items: Item[],
+    work: (items: Item[]) => Promise<Answer>,
+    rowOf: (item: Item) => QueueRow,
+  ): Promise<Isolated<Item, Answer>> {
+    let inDoubt = 0
+    const { done, bad, left, stoppedBy } = await bisect(items, {
+      work,
+      isOwn: isOfData,
+      enough: (error) => this.#failed(call, error) > mostAlike && ++inDoubt >= mostInDoubt,
+      onDone: () => this.#streaks.delete(call),
+    })
+    const doubted = stoppedBy !== null && inDoubt >= mostInDoubt
+    if (doubted) this.#doubt(call, stoppedBy.error, left.length)
+    const spared = await this.setAside(
+      call,
+      bad.map(({ item, error }) => ({ item, row: badRow(rowOf(item), error) })),
+    )
+    const sparedError = bad.find(({ item }) => spared.includes(item))?.error
+    return {
+      done,
+      bad: bad.map(({ item }) => item).filter((item) => !spared.includes(item)),
+      left: [...left, ...spared],
+      stoppedBy: stoppedBy ?? (spared.length > 0 ? { error: sparedError } : null),
+    }
+  }
+
+  /** The same for a call that reads which rows it works on: `read` finds their keys if it fails. */
+  async runRead<Item, Answer>(
+    call: string,
+    { all, read, work, rowOf }: ReadOptions<Item, Answer>,
+  ): Promise<IsolatedRead<Answer>> {
+    try {
+      const answer = await all()
+      this.#streaks.delete(call)
+      return { answers: [answer], found: null, stoppedBy: null }
+    } catch (error) {
+      if (!isOfData(error)) throw error
+    }
+    const { done, bad, stoppedBy } = await this.run(call, await read(), work, rowOf)
+    return { answers: done.map(({ answer }) => answer), found: bad.length, stoppedBy }
+  }
+
+  /** The same for what is computed of each row by itself: whatever `make` throws is the row's own. */
+  async each<Item, Made>(
+    call: string,
+    items: readonly Item[],
+    make: (item: Item) => Made,
+    rowOf: (item: Item) => QueueRow,
+  ): Promise<Made[]> {
+    const made: Made[] = []
+    const bad: { item: Item; row: BadRow }[] = []
+    for (const item of items) {
+      try {
+        made.push(make(item))
+        this.#streaks.delete(call)
+      } catch (error) {
+        const alike = this.#failed(call, error)
+        if (alike <= mostAlike || bad.length < mostInDoubt) bad.push({ item, row: badRow(rowOf(item), error) })
+        else if (alike === mostAlike + 1) this.#doubt(call, error, items.length - made.length)
+      }
+    }
+    await this.setAside(call, bad)
+    return made
+  }
+
+  /** Sets rows aside that were found bad otherwise. Answers those that were spared. */
+  async setAside<Item>(call: string, bad: { item: Item; row: BadRow }[]): Promise<Item[]> {
+    if (bad.length === 0) return []
+    const { database, logger, onSetAside } = this.#options
+    const verdicts = await setAside(
+      database,
+      call,
+      bad.map(({ row }) => row),
+    )
+    const gone = bad.filter((_, i) => verdicts[i] === 'SET_ASIDE')
+    for (const { row } of gone) onSetAside?.(row.source)
+    for (const { row } of gone.slice(0, mostLogged)) {
+      logger.error({ call, ...row }, 'a row cannot be processed and was set aside: see carillon quarantine list')
+    }
+    if (gone.length > mostLogged) {
+      logger.error({ call, more: gone.length - mostLogged }, 'more rows cannot be processed and were set aside')
+    }
+    return bad.filter((_, i) => verdicts[i] === 'SPARED').map(({ item }) => item)
+  }
+
+  #doubt(call: string, error: unknown, left: number): void {
+    const message = 'every row fails alike: the call is suspected, not the rows; few are set aside until one passes'
+    this.#options.logger.error({ err: error, call, left }, message)
+  }
+
+  /** How many rows of this call have failed alike by now. */
+  #failed(call: string, error: unknown): number {
+    const code = nameOf(error)
+    const streak = this.#streaks.get(call)
+    const count = streak?.code === code ? streak.count + 1 : 1
+    this.#streaks.set(call, { code, count })
+    return count
+  }
+}
+
+export interface IsolatedRead<Answer> {
+  answers: Answer[]
+  /** Null: nothing was wrong, and there is one answer. Else how many rows were bad. */
+  found: number | null
+  stoppedBy: { error: unknown } | null
+}
+
+export interface ReadOptions<Item, Answer> {
+  /** The call as it is when nothing is wrong. */
+  all: () => Promise<Answer>
+  /** Reads the keys of what it would have worked on, and nothing else. */
+  read: () => Promise<Item[]>
+  /** The call, for these alone. */
+  work: (items: Item[]) => Promise<Answer>
+  rowOf: (item: Item) => QueueRow
+}
+
+export function badRow(row: QueueRow, error: unknown): BadRow {
+  return { ...row, code: nameOf(error), message: error instanceof Error ? error.message : String(error) }
+}
+
+/** An SQLSTATE or the name of an error. PostgreSQL has no code of its own for a row that no partition takes. */
+function nameOf(error: unknown): string {
+  const code = codeOf(error)
+  const constraint = typeof error === 'object' && error !== null && 'constraint' in error ? error.constraint : undefined
+  if (code === '23514' && constraint === undefined) return 'NO_PARTITION'
+  return code || (error instanceof Error ? error.name : 'Error')
+}

@@ -4,6 +4,7 @@
  */
 
 import { HandOver } from './admission/hand-over.ts'
+import { Receipts } from './admission/receipts.ts'
 import { Submitter } from './admission/submitter.ts'
 import { createTagger, type TagFlows } from './admission/tags.ts'
 import { VirtualTimes } from './admission/virtual-times.ts'
@@ -129,6 +130,7 @@ export class Engine implements Service {
     })
     const virtualTimes = new VirtualTimes({ database, logger })
     const tag = createTagger(database, virtualTimes)
+    const receipts = new Receipts({ database, nodeId: this.nodeId, clock, logger })
     const scheduler = new Scheduler({
       database,
       leadership,
@@ -136,6 +138,7 @@ export class Engine implements Service {
       signals,
       clock,
       tag,
+      onSubmitted: (items) => receipts.acknowledged(items),
       pollMs: config.pollMs,
       windowMs: config.windowMs,
       logger,
@@ -168,7 +171,7 @@ export class Engine implements Service {
     const eventPruner = new EventPruner({ database })
     const tzVersion = parts.tzVersion ?? process.versions.tz ?? 'unknown'
     const tzWatcher = new TzWatcher({ database, clock, logger, tzVersion })
-    const verifier = new Verifier({ database, clock, logger, monotonic: parts.monotonic })
+    const verifier = new Verifier({ database, clock, logger, lostMs: config.workerLostMs, monotonic: parts.monotonic })
     const duties = new Duties({
       leadership,
       logger,
@@ -188,7 +191,7 @@ export class Engine implements Service {
     this.tag = tag
     const pools = new KnownPools(database)
     const handOver = new HandOver({ database, virtualTimes, fill: (pool, write) => dispatcher.fill(pool, write) })
-    const submitter = new Submitter({ database, tag, signals, handOver })
+    const submitter = new Submitter({ database, tag, signals, handOver, receipts })
     this.jobs = new Jobs({ database, signals, clock, tag, pools, targets: options.targets ?? workersOnly })
     this.submissions = new Submissions({ database, clock, jobs: this.jobs, submitter })
     this.ends = new Ends({ database, signals, logger })
@@ -218,11 +221,11 @@ export class Engine implements Service {
       operate: () => operator.runOnce(),
       pauseFailing: () => this.#failures.idle(),
     }
-    const later = [scheduler, duties, this.ends, this.events, operator]
+    const later = [scheduler, duties, this.ends, this.events, operator, receipts]
     this.#services = [signals, pulse, leadership, virtualTimes, dispatcher, this.desk, ...later]
     // The pulse ends before leadership is given up: a renewal after that would bring the node back to life.
     const earlier = [operator, this.events, this.ends, this.desk, duties, scheduler]
-    this.#stopOrder = [...earlier, dispatcher, virtualTimes, pulse, leadership, signals]
+    this.#stopOrder = [...earlier, receipts, dispatcher, virtualTimes, pulse, leadership, signals]
   }
 
   async start(): Promise<void> {

@@ -36,6 +36,8 @@ export interface SchedulerOptions {
   signals: Signals
   clock: Clock
   tag: (flows: readonly Flow[]) => Promise<number[]>
+  /** Told of what callers enqueued in their own transactions, once it is in the ledger. */
+  onSubmitted?: (items: { tenant: string; executionId: string }[]) => void
   pollMs: number
   windowMs: number
   logger: Logger
@@ -199,6 +201,7 @@ export class Scheduler implements Service {
     )
     this.#announce(queued)
     const done = new Set(moved)
+    if (source === 'submissions') this.#options.onSubmitted?.(items.filter(({ executionId }) => done.has(executionId)))
     for (const entry of entries) if (!done.has(entry.key) && entry.due <= now) this.#again(entry)
   }
 

@@ -96,12 +96,42 @@ export type EventType = (typeof eventTypes)[number]
 export const eventFilters = [...eventTypes, 'job.*', 'execution.*'] as const
 export type EventTypeFilter = (typeof eventFilters)[number]
 
-export const findingKinds = ['MISSED', 'DOUBLED'] as const
-export type FindingKind = (typeof findingKinds)[number]
+/** What `verify` finds, by kind, each with its reasons. */
+export const findings = {
+  /** Something that should be in the ledger is not. */
+  MISSED: ['NO_ROW', 'OVERDUE', 'NO_SCHEDULE'],
+  /** A row that is one too many. */
+  DOUBLED: ['WRONG_ID', 'NOT_SCHEDULED', 'PAUSED', 'SAME_FENCE'],
+  /** An execution that should have ended, or moved on, and has not. */
+  STUCK: [
+    'NO_HOLDER',
+    'ATTEMPT_OVERDUE',
+    'WORKER_LOST',
+    'RETRY_OVERDUE',
+    'START_OVERDUE',
+    'DEADLINE_PASSED',
+    'WAITS_FOR_NOTHING',
+    'NOT_FIRED',
+  ],
+  /** A row that cannot be true. */
+  WRONG: [
+    'SKIP_REASON',
+    'SKIP_COUNT',
+    'SKIP_COVERS_RUN',
+    'STATE',
+    'TIMES',
+    'ATTEMPTS',
+    'VERSION',
+    'ROW_GONE',
+    'JOB_GONE',
+  ],
+} as const
 
-/** What is wrong with an occurrence: the first two are MISSED, the others DOUBLED. */
-export const findingReasons = ['NO_ROW', 'OVERDUE', 'WRONG_ID', 'NOT_SCHEDULED', 'PAUSED'] as const
-export type FindingReason = (typeof findingReasons)[number]
+export type FindingKind = keyof typeof findings
+export const findingKinds = Object.keys(findings) as FindingKind[]
+
+export type FindingReason = (typeof findings)[FindingKind][number]
+export const findingReasons: FindingReason[] = Object.values(findings).flat()
 
 export const workerStates = ['LIVE', 'SUSPECT'] as const
 export type WorkerState = (typeof workerStates)[number]

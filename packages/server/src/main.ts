@@ -4,6 +4,7 @@
  */
 
 import { HandOver } from './admission/hand-over.ts'
+import { Receipts } from './admission/receipts.ts'
 import { Submitter } from './admission/submitter.ts'
 import { createTagger, type TagFlows } from './admission/tags.ts'
 import { VirtualTimes } from './admission/virtual-times.ts'
@@ -139,6 +140,7 @@ export class Engine implements Service {
     const virtualTimes = new VirtualTimes({ database, logger })
     const tag = createTagger(database, virtualTimes)
     const isolation = new Isolation({ database, logger, onSetAside: (source) => this.metrics.setAside(source) })
+    const receipts = new Receipts({ database, nodeId: this.nodeId, clock, logger })
     const scheduler = new Scheduler({
       database,
       isolation,
@@ -147,6 +149,7 @@ export class Engine implements Service {
       signals,
       clock,
       tag,
+      onSubmitted: (items) => receipts.acknowledged(items),
       pollMs: config.pollMs,
       windowMs: config.windowMs,
       logger,
@@ -183,7 +186,7 @@ export class Engine implements Service {
     const eventPruner = new EventPruner({ database })
     const tzVersion = parts.tzVersion ?? process.versions.tz ?? 'unknown'
     const tzWatcher = new TzWatcher({ database, clock, logger, tzVersion })
-    const verifier = new Verifier({ database, clock, logger, monotonic: parts.monotonic })
+    const verifier = new Verifier({ database, clock, logger, lostMs: config.workerLostMs, monotonic: parts.monotonic })
     const duties = new Duties({
       leadership,
       logger,
@@ -204,7 +207,7 @@ export class Engine implements Service {
     this.tag = tag
     const pools = new KnownPools(database)
     const handOver = new HandOver({ database, virtualTimes, fill: (pool, write) => dispatcher.fill(pool, write) })
-    const submitter = new Submitter({ database, tag, signals, handOver })
+    const submitter = new Submitter({ database, tag, signals, handOver, receipts })
     this.jobs = new Jobs({ database, signals, clock, tag, pools, targets: options.targets ?? workersOnly })
     this.submissions = new Submissions({ database, clock, jobs: this.jobs, submitter })
     this.ends = new Ends({ database, signals, logger })
@@ -235,11 +238,11 @@ export class Engine implements Service {
       operate: () => operator.runOnce(),
       pauseFailing: () => this.#failures.idle(),
     }
-    const later = [workerWatch, scheduler, duties, this.ends, this.events, operator]
+    const later = [workerWatch, scheduler, duties, this.ends, this.events, operator, receipts]
     this.#services = [signals, pulse, leadership, virtualTimes, dispatcher, this.desk, ...later]
     // The pulse ends before leadership is given up: a renewal after that would bring the node back to life.
     const earlier = [operator, this.events, this.ends, this.desk, duties, workerWatch, scheduler]
-    this.#stopOrder = [...earlier, dispatcher, virtualTimes, pulse, leadership, signals]
+    this.#stopOrder = [...earlier, receipts, dispatcher, virtualTimes, pulse, leadership, signals]
   }
 
   /**

@@ -121,7 +121,7 @@ describe('on the command line', () => {
     const { exitCode, stdout, stderr } = await verify('--from', since)
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
     expect(stdout).toMatch(/\d+ occurrences of \d+ jobs/)
-    expect(stdout).toContain('Clean: every occurrence is accounted for')
+    expect(stdout).toContain('Clean: everything is accounted for')
   })
 
   it('outside history: never clean', async () => {

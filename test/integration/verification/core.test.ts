@@ -31,11 +31,12 @@ const inputs: fc.Arbitrary<JobInput> = fc
     maxCatchUp: fc.constantFrom(1, 5, 1_000),
     graceSec: fc.constantFrom(undefined, undefined, 300),
     maxFires: fc.constantFrom(undefined, undefined, undefined, 4),
+    withItself: fc.constantFrom('ALLOW' as const, 'FORBID' as const),
     startAt: fc.constantFrom(undefined, undefined, startAt + 40 * minuteMs),
     endAt: fc.constantFrom(undefined, undefined, startAt + 9 * hourMs),
   })
-  .map(({ schedule, gap, overlap, ...rest }) => {
-    const given = Object.entries(rest).filter(([, value]) => value !== undefined)
+  .map(({ schedule, gap, overlap, withItself, ...rest }) => {
+    const given = Object.entries({ ...rest, overlap: withItself }).filter(([, value]) => value !== undefined)
     return { ...schedule, ...Object.fromEntries(given), dst: { gap, overlap }, target: { handler: 'h' } } as JobInput
   })
 
@@ -100,14 +101,14 @@ describe('a life by the rules', () => {
           if (!history) return
           const { from, to } = all(history)
           const whole = history.verify(history.rows, { from, to })
-          expect(whole).toMatchObject({ missed: 0, doubled: 0, findings: [], outsideHistory: { jobs: 0 } })
+          expect(whole).toMatchObject({ missed: 0, doubled: 0, wrong: 0, findings: [], outsideHistory: { jobs: 0 } })
           expect(history.verify(history.rows, { from, to }, limit)).toEqual(whole)
           const between = from + Math.floor((to - from) * cut)
           const pieces = [
             history.verify(history.rows, { from, to: between }),
             history.verify(history.rows, { from: between, to }),
           ]
-          expect(pieces.map(({ missed, doubled }) => missed + doubled)).toEqual([0, 0])
+          expect(pieces.map(({ missed, doubled, wrong }) => missed + doubled + wrong)).toEqual([0, 0])
           expect(pieces[0]!.checked.occurrences + pieces[1]!.checked.occurrences).toBe(whole.checked.occurrences)
         },
       ),
@@ -147,6 +148,66 @@ describe('a life by the rules', () => {
         const extra = { ...row, nominal, id: occurrenceId(history.jobId, nominal) }
         const { missed, doubled } = history.verify([...history.rows, extra], all(history))
         expect({ missed, doubled }).toEqual({ missed: 0, doubled: 1 })
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  it('with a run that was made a skip is not, unless its job could have skipped it', () => {
+    const reasons = ['PAUSED', 'EDITED', 'OVERLAP', 'EXPIRED', 'MISFIRED', 'GRACE_EXCEEDED', 'CATCH_UP_LIMIT', 'BORED']
+    fc.assert(
+      fc.property(lives, fc.nat(), fc.constantFrom(...reasons), (life, number, reason) => {
+        const history = live(life)
+        // On time: what was fired late could have been skipped for that.
+        const fired =
+          history?.rows.filter(({ state, firedAt, dueAt }) => state === null && firedAt - dueAt < 50_000) ?? []
+        if (!history || fired.length === 0) return
+        const row = fired[number % fired.length]!
+        if (reason === 'OVERLAP' && history.definitionOf(row.version!).overlap === 'FORBID') return
+        const changed = history.rows.map((each) => (each === row ? { ...row, state: 'SKIPPED', reason } : each))
+        expect(history.verify(changed, all(history))).toMatchObject({ wrong: 1, findings: [{ why: 'SKIP_REASON' }] })
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('with runs hidden behind a skip is not, whether or not the skip counts them', () => {
+    fc.assert(
+      fc.property(lives, fc.nat(), fc.integer({ min: 1, max: 5 }), fc.boolean(), (life, number, many, counts) => {
+        const history = live(life)
+        const sorted = history?.rows.toSorted((a, b) => a.nominal - b.nominal) ?? []
+        const skips = sorted.filter(
+          ({ state, last }, i) => state === 'SKIPPED' && last && sorted[i + 1]?.state === null,
+        )
+        if (!history || skips.length === 0) return
+        const skip = skips[number % skips.length]!
+        const hidden = sorted.slice(sorted.indexOf(skip) + 1).slice(0, many)
+        const until = hidden.findIndex(({ state }) => state !== null)
+        const taken = until < 0 ? hidden : hidden.slice(0, until)
+        const last = taken.at(-1)!.nominal
+        const count = skip.count! + (counts ? taken.length : 0)
+        const changed = history.rows.filter((row) => !taken.includes(row)).filter((row) => row !== skip)
+        const { missed, wrong } = history.verify([...changed, { ...skip, last, count }], all(history))
+        const definition = history.definitionOf(skip.version!)
+        // A leader's clock may have been ahead by seconds: what was nearly misfired could have been.
+        const next = sorted[sorted.indexOf(taken.at(-1)!) + 1]?.nominal ?? Number.POSITIVE_INFINITY
+        const edges = [definition.misfire_after_sec, definition.grace_sec ?? 0].map((sec) => skip.firedAt - sec * 1_000)
+        const near = [last, next].some((at) => edges.some((edge) => Math.abs(at - edge) < 20_000))
+        if (!near) expect(missed + wrong).toBeGreaterThan(0)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('with a skip that counts wrong is not', () => {
+    fc.assert(
+      fc.property(lives, fc.nat(), fc.constantFrom(-1, 1, 5), (life, number, more) => {
+        const history = live(life)
+        const skips = history?.rows.filter(({ state, dueAt }) => state === 'SKIPPED' && dueAt < history.now) ?? []
+        if (!history || skips.length === 0) return
+        const skip = skips[number % skips.length]!
+        const changed = history.rows.map((row) => (row === skip ? { ...row, count: (row.count ?? 1) + more } : row))
+        expect(history.verify(changed, all(history))).toMatchObject({ wrong: 1, findings: [{ why: 'SKIP_COUNT' }] })
       }),
       { numRuns: 200 },
     )

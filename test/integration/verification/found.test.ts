@@ -59,7 +59,7 @@ describe('missing', () => {
     })
     expect(missed).toContainEqual(expect.objectContaining({ jobId: other, scheduledFor: startAt + 6 * minuteMs }))
     expect({ doubled, counts, checked }).toEqual({
-      ...{ doubled: [], counts: { missed: 2, doubled: 0 }, checked: { jobs: 2, occurrences: 18 } },
+      ...{ doubled: [], counts: { missed: 2, doubled: 0, stuck: 0, wrong: 0 }, checked: { jobs: 2, occurrences: 18 } },
     })
     expect((await virtual.verify({ from: third + 1, to: startAt + 6 * minuteMs })).missed).toEqual([])
   })
@@ -184,7 +184,7 @@ describe('too many', () => {
     )
     const { counts, checked } = await virtual.verify()
     expect({ counts, checked }).toEqual({
-      counts: { missed: 0, doubled: 21_000 },
+      counts: { missed: 0, doubled: 21_000, stuck: 0, wrong: 0 },
       checked: { jobs: 2, occurrences: 118 },
     })
   })

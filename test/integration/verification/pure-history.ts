@@ -7,7 +7,7 @@ import { planSchedule } from '../../../packages/server/src/scheduling/plan.ts'
 import type { JobChange } from '../../../packages/server/src/store/jobs/change.ts'
 import type { JobRecord, JobRow } from '../../../packages/server/src/store/rows.ts'
 import type { KnownSpan, VerifiedJob } from '../../../packages/server/src/store/verification/read-jobs.ts'
-import type { LedgerEntry, Reach } from '../../../packages/server/src/store/verification/read-rows.ts'
+import type { LedgerEntry, Reach } from '../../../packages/server/src/store/verification/read-occurrences.ts'
 import { expectedOf } from '../../../packages/server/src/verification/expected.ts'
 import { judge } from '../../../packages/server/src/verification/judge.ts'
 import { addTally, emptyTally, type Tally } from '../../../packages/server/src/verification/tally.ts'
@@ -31,21 +31,26 @@ export class PureHistory {
     return this.#job.definition.job_id
   }
 
+  definitionOf(version: number): JobRow {
+    return this.#definitions.get(version)!
+  }
+
   get state(): string {
     return this.#job.state
   }
 
-  /** Fires what is due. Every `overlapping`th is skipped, as if one were still running. */
+  /** Fires what is due. Of a job that forbids overlap every `overlapping`th is skipped, as if one were still running. */
   fire(overlapping: number): void {
     for (let job = this.#job; job.due !== null && job.due <= this.now; job = this.#job) {
       const { definition, version, nominal, due, fires, shard } = job
       const row = { jobId: definition.job_id, shard, version, nominal: nominal!, due, fires, job: definition }
       const { move, occurrences } = planSchedule(row, this.now)
       occurrences.forEach(({ executionId: id, nominal, due: dueAt, skip }, i) => {
-        const reason = skip?.reason ?? (i % overlapping === overlapping - 1 ? 'OVERLAP' : null)
+        const overlaps = definition.overlap === 'FORBID' && i % overlapping === overlapping - 1
+        const reason = skip?.reason ?? (overlaps ? 'OVERLAP' : null)
         const state = reason === null ? null : 'SKIPPED'
-        const entry = { id, nominal, origin: 'SCHEDULE', state, reason, dueAt, firedAt: this.now }
-        this.rows.push({ ...entry, last: skip?.last ?? null })
+        const entry = { id, nominal, origin: 'SCHEDULE', state, reason, version, dueAt, firedAt: this.now }
+        this.rows.push({ ...entry, last: skip?.last ?? null, count: skip?.count ?? null })
       })
       const ended = move.nextDue === null
       if (ended) this.#end(move.nextNominal, null, this.now)
@@ -85,9 +90,10 @@ export class PureHistory {
     if (change === null) return
     const { state, nominal, due, skipped, definition, computedAt = this.now } = change
     this.#end(this.#job.nominal, nominal, computedAt)
-    for (const { id, nominal, due, reason, last } of skipped) {
-      const entry = { id, nominal, origin: 'SCHEDULE', state: 'SKIPPED', reason, last, dueAt: due, firedAt: this.now }
-      this.rows.push(entry)
+    for (const { id, nominal, due: dueAt, reason, last, count } of skipped) {
+      const { version } = this.#job
+      const skip = { state: 'SKIPPED', reason, last, count, version }
+      this.rows.push({ id, nominal, origin: 'SCHEDULE', ...skip, dueAt, firedAt: this.now })
     }
     const version = this.#job.version + (definition ? 1 : 0)
     if (definition) this.#definitions.set(version, definition)
@@ -135,5 +141,5 @@ export class PureHistory {
 
 function reachBefore(rows: readonly LedgerEntry[], low: number): Reach | null {
   const row = rows.findLast(({ nominal, last }) => nominal < low && last !== null)
-  return row ? { last: row.last!, reason: row.reason! } : null
+  return row ? { ...row, last: row.last!, reason: row.reason! } : null
 }

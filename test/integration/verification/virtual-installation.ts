@@ -13,6 +13,7 @@ import { Operator } from '../../../packages/server/src/operations/operator.ts'
 import { planSchedule } from '../../../packages/server/src/scheduling/plan.ts'
 import type { Signals } from '../../../packages/server/src/signals/port.ts'
 import { Database } from '../../../packages/server/src/store/database.ts'
+import { fireReturns, readDueReturns } from '../../../packages/server/src/store/executions/returning.ts'
 import { migrate } from '../../../packages/server/src/store/migrate.ts'
 import type { JobRecord } from '../../../packages/server/src/store/rows.ts'
 import { fire } from '../../../packages/server/src/store/schedules/fire.ts'
@@ -138,6 +139,7 @@ export class VirtualInstallation {
     const work = await this.#operations.backfill(asker, { jobId, ...range, includeSkipped, concurrency: 10_000 })
     await work.begin({})
     await this.#operator.runOnce()
+    await this.#fireRetries()
   }
 
   /** Lets time pass; whatever comes due on the way fires at its time. */
@@ -165,6 +167,22 @@ export class VirtualInstallation {
       const moves = plans.map((plan) => plan.move)
       const { moved } = await fire(this.database, this.#led, moves, occurrences)
       if (moved.length < moves.length) throw new Error('FIRE left something out')
+    }
+    await this.#fireRetries()
+  }
+
+  /** What comes back into the queue: retries, and what a backfill lets go. */
+  async #fireRetries(): Promise<void> {
+    for (;;) {
+      const due = await readDueReturns(this.database, 'retries', {
+        shards: [0],
+        from: 0,
+        until: this.now,
+        limit: 1_000,
+      })
+      if (due.length === 0) return
+      const items = due.map(({ executionId }) => ({ executionId, tag: ++this.#tag }))
+      await fireReturns(this.database, 'retries', this.#led, items)
     }
   }
 

@@ -14,7 +14,7 @@ export function registerVerify(program: Command): void {
   program
     .command('verify')
     .description(
-      'did everything fire that should have, and nothing twice? exit code 1 if something is missing or double',
+      'did everything fire that should have, once, and end? exit code 1 if something is missing, double, stuck, wrong or lost',
     )
     .requiredOption('--from <time>', 'what was due from then on: ISO 8601, or before now such as 24h', time)
     .option('--to <time>', 'and before then; now unless given', time)
@@ -25,7 +25,7 @@ export function registerVerify(program: Command): void {
       'after',
       `
 It computes again from the schedules, as they were at the time, which occurrences should exist, and looks for each in
-the ledger. With a platform token it verifies one tenant at a time: --tenant.
+the ledger; looks at every row beside the queues; and counts the submissions that were acknowledged. With a platform token it verifies one tenant at a time: --tenant.
 
 Examples:
   $ carillon verify --from 24h
@@ -57,8 +57,7 @@ async function verify(context: Context, options: VerifyOptions): Promise<void> {
   try {
     const result = await node.verify({
       ...{ from, to, jobId, lateAfterMs, limit, signal: interrupted.signal },
-      onPart: ({ checked, missed, doubled }) =>
-        out.progress(`${count(checked)}; ${missed} missing, ${doubled} too many so far`),
+      onPart: ({ checked, ...soFar }) => out.progress(`${count(checked)}; ${foundIn(soFar)} findings so far`),
     })
     out.progress(null)
     out.document(result)
@@ -72,7 +71,7 @@ async function verify(context: Context, options: VerifyOptions): Promise<void> {
 
 function show(context: Context, options: VerifyOptions, result: VerifyResult): void {
   const { out } = context
-  const { verdict, missed, doubled, late, pending, outsideHistory, findings } = result
+  const { verdict, missed, doubled, stuck, wrong, lost, open, late, pending, outsideHistory, findings } = result
   if (options.to !== undefined && Date.parse(options.to) > Date.parse(result.to)) {
     out.note(`${absolute(options.to)} is still to come: verified up to now, ${absolute(result.to)}.`)
   }
@@ -82,14 +81,20 @@ function show(context: Context, options: VerifyOptions, result: VerifyResult): v
   const red = (text: string) => out.style('red', text)
   row('missing', String(missed), missed > 0)
   row('too many', String(doubled), doubled > 0)
+  row('stuck', String(stuck), stuck > 0)
+  row('wrong', String(wrong), wrong > 0)
+  row('lost', lostText(lost), lost.submissions + lost.commits.length > 0)
   row('late', late.count === 0 ? '0' : `${late.count}, the worst by ${duration(late.worstMs)}`)
   row('skipped', reasons(result.skipped))
   if (pending > 0) row('pending', `${pending}, about to fire`)
+  if (open > 0) row('open', `${open} have not ended yet`)
   if (findings.length > 0) {
     out.line()
     if (!out.json) out.table(findings, columns, '')
-    if (missed + doubled > findings.length) out.note(`There are more: --limit ${missed + doubled}`)
+    const all = missed + doubled + stuck + wrong
+    if (all > findings.length) out.note(`There are more: --limit ${all}`)
   }
+  showLost(context, lost)
   out.line()
   if (outsideHistory.before !== null) {
     out.line(`Outside history: nothing is kept of what was due before ${absolute(outsideHistory.before)}.`)
@@ -100,13 +105,40 @@ function show(context: Context, options: VerifyOptions, result: VerifyResult): v
         'computed any more. Of a part of the time, nothing can be said of them.',
     )
   }
-  if (verdict === 'CLEAN') out.line(out.style('green', 'Clean: every occurrence is accounted for, none of them twice.'))
+  if (verdict === 'CLEAN')
+    out.line(out.style('green', 'Clean: everything is accounted for, nothing twice, nothing stuck.'))
   if (verdict === 'OUTSIDE_HISTORY') out.line('Nothing was found in the rest.')
   for (const hint of hints(findings)) out.line(`${out.style('dim', '->')} ${hint}`)
 }
 
+function showLost({ out }: Context, { minutes, commits }: VerifyResult['lost']): void {
+  if (minutes.length + commits.length > 0) out.line()
+  for (const { after, until } of commits) {
+    out.line(`The database lost what was committed between ${absolute(after)} and ${absolute(until)}.`)
+  }
+  for (const { minute, acknowledged, kept } of minutes) {
+    out.line(`${absolute(minute)}: ${acknowledged} submissions were acknowledged, the ledger has ${kept}.`)
+  }
+}
+
+function lostText({ submissions, commits }: VerifyResult['lost']): string {
+  const times = commits.length === 0 ? '' : `, and commits ${commits.length === 1 ? 'once' : `${commits.length} times`}`
+  return `${submissions}${submissions > 0 ? ' acknowledged submissions' : ''}${times}`
+}
+
+function foundIn({ missed, doubled, stuck, wrong, lost }: Omit<VerifyResult, 'checked'>): number {
+  return missed + doubled + stuck + wrong + lost.submissions
+}
+
+const kinds: Record<Finding['kind'], string> = {
+  MISSED: 'missing',
+  DOUBLED: 'too many',
+  STUCK: 'stuck',
+  WRONG: 'wrong',
+}
+
 const columns: Column<Finding>[] = [
-  { header: 'WHAT', value: ({ kind }) => (kind === 'MISSED' ? 'missing' : 'too many') },
+  { header: 'WHAT', value: ({ kind }) => kinds[kind] },
   { header: 'WHY', value: ({ why }) => whys[why] },
   { header: 'SCHEDULED FOR', value: ({ scheduledFor }) => scheduledFor },
   { header: 'JOB', value: ({ jobId }) => jobId },
@@ -116,20 +148,45 @@ const columns: Column<Finding>[] = [
 const whys: Record<Finding['why'], string> = {
   NO_ROW: 'no row',
   OVERDUE: 'not fired yet',
+  ROW_GONE: 'row is gone',
+  NO_SCHEDULE: 'never fires',
   WRONG_ID: 'another id',
   NOT_SCHEDULED: 'no occurrence',
   PAUSED: 'was paused',
+  SAME_FENCE: 'same lease',
+  NO_HOLDER: 'in no queue',
+  ATTEMPT_OVERDUE: 'past its timeout',
+  WORKER_LOST: 'worker is lost',
+  RETRY_OVERDUE: 'retry was due',
+  START_OVERDUE: 'start window over',
+  DEADLINE_PASSED: 'past its deadline',
+  WAITS_FOR_NOTHING: 'waits for nothing',
+  NOT_FIRED: 'not taken up',
+  SKIP_REASON: 'skip reason',
+  SKIP_COUNT: 'skip count',
+  SKIP_COVERS_RUN: 'skip of what ran',
+  STATE: 'state',
+  TIMES: 'times',
+  ATTEMPTS: 'attempts',
+  VERSION: 'version',
+  JOB_GONE: 'job is gone',
 }
 
 function hints(findings: readonly Finding[]): string[] {
+  const of = (kind: Finding['kind'], but?: Finding['why']) =>
+    findings.some((finding) => finding.kind === kind && finding.why !== but)
   const any = (why: Finding['why']) => findings.some((finding) => finding.why === why)
   return [
     ...(any('NO_ROW') ? ['What is missing can be run: carillon jobs backfill <job> --from <time> --to <time>'] : []),
-    ...(any('OVERDUE')
+    ...(any('OVERDUE') || any('NO_SCHEDULE')
       ? ['What has not fired yet stands in the schedules: carillon doctor says what is in its way']
       : []),
-    ...(any('WRONG_ID') || any('NOT_SCHEDULED') || any('PAUSED')
-      ? ['What is too many may have run twice: carillon executions get <execution>']
+    ...(of('DOUBLED') ? ['What is too many may have run twice: carillon executions get <execution>'] : []),
+    ...(of('STUCK', 'NO_HOLDER')
+      ? ['What is stuck says why: carillon executions explain <execution>, carillon doctor']
+      : []),
+    ...(of('WRONG') || any('NO_HOLDER') || any('ROW_GONE')
+      ? ['Carillon does not write such rows: look who else writes to its tables, or what was restored']
       : []),
   ]
 }

@@ -4,12 +4,26 @@ import { Count, closed, Described, Instant, Nullable, Text, Uuid, Word } from '.
 
 export const Finding = Type.Object(
   {
-    kind: Word(findingKinds, { description: 'Whether an execution is missing or one too many.' }),
+    kind: Word(findingKinds, {
+      description:
+        'MISSED: it should be in the ledger and is not. DOUBLED: it is one too many. STUCK: it should have ended, or moved on, ' +
+        'and has not. WRONG: the row cannot be true.',
+    }),
     why: Word(findingReasons, {
       description:
-        'NO_ROW: nothing in the ledger stands for it. OVERDUE: long after its time its schedule still stands before it. ' +
-        'WRONG_ID: a row under another id than the one of its job and time. NOT_SCHEDULED: it fired at a time at which the ' +
-        'job had no occurrence. PAUSED: it fired though the job was paused.',
+        'MISSED. NO_ROW: nothing in the ledger stands for it. OVERDUE: long after its time its schedule still stands before it. ' +
+        'NO_SCHEDULE: the job is to fire and nothing says when. ' +
+        'DOUBLED. WRONG_ID: a row under another id than the one of its job and time. NOT_SCHEDULED: it fired at a time at which ' +
+        'the job had no occurrence. PAUSED: it fired though the job was paused. SAME_FENCE: two rows name the same lease. ' +
+        'STUCK. NO_HOLDER: it stands in no queue and no worker holds it. ATTEMPT_OVERDUE: past its timeout, or silent for longer ' +
+        'than it may be. WORKER_LOST: its worker has long been silent. RETRY_OVERDUE: its retry was due. START_OVERDUE: its start ' +
+        'window is over. DEADLINE_PASSED: its deadline is over. WAITS_FOR_NOTHING: what it waits for has ended. NOT_FIRED: it was ' +
+        'enqueued in a transaction and has not been taken up. ' +
+        'WRONG. SKIP_REASON: its job cannot have skipped it for that reason. SKIP_COUNT: its count is not the number of ' +
+        'occurrences it stands for. SKIP_COVERS_RUN: it stands for an occurrence that has a row of its own. STATE: its state ' +
+        'contradicts what else is known of it. TIMES: its times cannot be. ATTEMPTS: its attempts are not those of its history. ' +
+        'VERSION: it fired from a version of the job that did not stand then. ROW_GONE: a queue or the list of ' +
+        'endings names an execution that is not in the ledger. JOB_GONE: its job is not there any more.',
     }),
     jobId: Described(Uuid, 'The job.'),
     scheduledFor: Described(Instant, 'The nominal time of the occurrence.'),
@@ -33,6 +47,40 @@ export const Verification = Type.Object(
     ),
     missed: Count('Occurrences that did not happen, and of which nothing says why.'),
     doubled: Count('Rows that are one too many.'),
+    stuck: Count('Executions that should have ended, or moved on, and have not.'),
+    wrong: Count('Rows that cannot be true.'),
+    lost: Type.Object(
+      {
+        submissions: Count('Submissions that were acknowledged and are not in the ledger.'),
+        minutes: Type.Array(
+          Type.Object(
+            {
+              minute: Described(Instant, 'The minute begins then.'),
+              acknowledged: Count('Submissions due in it that nodes are known to have acknowledged.'),
+              kept: Count('Submissions due in it that the ledger has.'),
+            },
+            closed,
+          ),
+          { description: 'The minutes in which some are missing, at most `limit`.' },
+        ),
+        commits: Type.Array(
+          Type.Object(
+            {
+              after: Described(Instant, 'What was committed until then was kept.'),
+              until: Described(Instant, 'What was committed until then is gone.'),
+            },
+            closed,
+          ),
+          {
+            description:
+              'Times in which the database lost what it had committed, of whatever kind, because a replica that was behind was ' +
+              'promoted or an older state was restored. Nodes that lived through it found out. In the last part only.',
+          },
+        ),
+      },
+      { ...closed, description: 'What was acknowledged and is gone.' },
+    ),
+    open: Count('Executions that have not ended, those that are stuck included.'),
     late: Type.Object(
       {
         count: Count('Fired later than `lateAfterMs` after they were due.'),
@@ -52,7 +100,9 @@ export const Verification = Type.Object(
       },
       { ...closed, description: 'What cannot be said anything about.' },
     ),
-    findings: Type.Array(Finding, { description: 'At most `limit`; `missed` and `doubled` count all.' }),
+    findings: Type.Array(Finding, {
+      description: 'At most `limit`; `missed`, `doubled`, `stuck` and `wrong` count all.',
+    }),
     nextCursor: Nullable(Text('Ask again with this `cursor`; null: that was all.')),
   },
   { ...closed, title: 'Verification', description: 'One part of the comparison; the parts are added up.' },

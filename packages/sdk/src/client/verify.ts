@@ -2,7 +2,7 @@
 import { checkOptions, type Verification } from '@carillon/contract'
 
 /**
- * CLEAN: nothing is missing and nothing is there twice. FOUND: something is. OUTSIDE_HISTORY: nothing was found, but of a part
+ * CLEAN: nothing is missing, there twice, stuck, lost or untrue. FOUND: something is. OUTSIDE_HISTORY: nothing was found, but of a part
  * of the time nothing is kept, so nothing can be said of it.
  */
 export type VerifyVerdict = 'CLEAN' | 'FOUND' | 'OUTSIDE_HISTORY'
@@ -73,6 +73,14 @@ function added(sum: VerifyResult, part: Verification): VerifyResult {
     },
     missed: sum.missed + part.missed,
     doubled: sum.doubled + part.doubled,
+    stuck: sum.stuck + part.stuck,
+    wrong: sum.wrong + part.wrong,
+    lost: {
+      submissions: sum.lost.submissions + part.lost.submissions,
+      minutes: [...sum.lost.minutes, ...part.lost.minutes],
+      commits: [...sum.lost.commits, ...part.lost.commits],
+    },
+    open: sum.open + part.open,
     late: { count: sum.late.count + part.late.count, worstMs: Math.max(sum.late.worstMs, part.late.worstMs) },
     skipped,
     pending: sum.pending + part.pending,
@@ -88,7 +96,8 @@ function withVerdict({
   nextCursor: _,
   ...sum
 }: Omit<Verification, 'nextCursor'> & { nextCursor?: unknown }): VerifyResult {
-  const { missed, doubled, outsideHistory } = sum
+  const { missed, doubled, stuck, wrong, lost, outsideHistory } = sum
   const unknown = outsideHistory.before !== null || outsideHistory.jobs > 0
-  return { ...sum, verdict: missed + doubled > 0 ? 'FOUND' : unknown ? 'OUTSIDE_HISTORY' : 'CLEAN' }
+  const found = missed + doubled + stuck + wrong + lost.submissions + lost.commits.length
+  return { ...sum, verdict: found > 0 ? 'FOUND' : unknown ? 'OUTSIDE_HISTORY' : 'CLEAN' }
 }

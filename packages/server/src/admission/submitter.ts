@@ -13,6 +13,7 @@ import { type AnswerEntry, AnsweredBefore } from '../store/idempotency/answers.t
 import { createWork, type NewWork } from '../store/jobs/create.ts'
 import { isOfData, isPassing, wasTooSlow } from '../store/trouble.ts'
 import type { HandOver } from './hand-over.ts'
+import type { Receipts } from './receipts.ts'
 import type { TagFlows } from './tags.ts'
 
 const maxBatch = 1_000
@@ -29,14 +30,22 @@ export class Submitter {
   readonly #tag: TagFlows
   readonly #signals: Signals
   readonly #handOver: HandOver | null
+  readonly #receipts: Pick<Receipts, 'acknowledged'> | null
   readonly #batcher: Batcher<Asked, Outcome>
   readonly #limit = new BatchLimit(maxBatch)
 
-  constructor(options: { database: Database; tag: TagFlows; signals: Signals; handOver?: HandOver }) {
+  constructor(options: {
+    database: Database
+    tag: TagFlows
+    signals: Signals
+    handOver?: HandOver
+    receipts?: Pick<Receipts, 'acknowledged'>
+  }) {
     this.#database = options.database
     this.#tag = options.tag
     this.#signals = options.signals
     this.#handOver = options.handOver ?? null
+    this.#receipts = options.receipts ?? null
     this.#batcher = new Batcher({
       maxItems: () => this.#limit.current,
       concurrency: 2,
@@ -56,6 +65,7 @@ export class Submitter {
     if (items.length === 0) return
     const tags = await this.#tag(items)
     await submit(this.#database, items, tags)
+    this.#receipts?.acknowledged(items)
     this.#announce(items, tags)
   }
 
@@ -64,6 +74,7 @@ export class Submitter {
     const { jobs, submissions = [] } = work
     const tags = await this.#tag(submissions)
     if (!(await createWork(this.#database, { ...work, tags }))) return false
+    this.#receipts?.acknowledged(submissions)
     this.#announce(submissions, tags)
     if (jobs.length > 0) this.#signals.publish({ kind: 'DUE', at: Math.min(...jobs.map(({ due }) => due)) })
     return true
@@ -98,6 +109,7 @@ export class Submitter {
     const tags = await this.#tag(items)
     const entries = asked.map(({ entry }) => entry)
     const answered = await submitOnce(this.#database, items, tags, entries)
+    this.#receipts?.acknowledged(items.filter((_, i) => !answered.has(i)))
     this.#announce(items, tags)
     return asked.map((_, i) => (answered.has(i) ? 'ANSWERED' : 'DONE'))
   }
@@ -109,6 +121,7 @@ export class Submitter {
       throw error
     })
     if (!handed) return null
+    if (!handed.answered) this.#receipts?.acknowledged([item])
     if (handed.readyAt !== null) this.#announce([item], [handed.readyAt])
     return handed.answered ? 'ANSWERED' : 'DONE'
   }

@@ -101,34 +101,28 @@ export function sameDefinition(a: JobRow, b: JobRow): boolean {
   return isDeepStrictEqual(normal(a), normal(b))
 }
 
-function passedWhilePaused(
-  job: JobRecord,
-  { now, floor }: Moment,
-): Pick<JobChange, 'skipped'> & { next: number | null } {
+function passedWhilePaused(job: JobRecord, moment: Moment): Pick<JobChange, 'skipped'> & { next: number | null } {
   const { definition, nominal } = job
   const jitterMs = jitterMsOf(definition)
-  const { missed, next } = missedWhilePaused(
-    scheduleOf(definition, nominal),
-    boundsOf(definition),
-    nominal!,
-    now,
-    jitterMs,
-  )
-  if (missed === null || missed.last < floor) return { skipped: [], next }
-  const { reason, last, count } = missed
-  const first = Math.max(missed.first, floor)
-  return {
-    skipped: [{ id: executionIdOf(definition, first), nominal: first, due: first + jitterMs, reason, last, count }],
-    next,
-  }
+  const [schedule, bounds] = [scheduleOf(definition, nominal), boundsOf(definition)]
+  const { now, floor } = moment
+  const { next } = missedWhilePaused(schedule, bounds, nominal!, now, jitterMs)
+  // On record is what history is kept of.
+  const from = nominal! >= floor ? nominal : nextWithin(schedule, bounds, floor - 1)
+  const missed = from === null ? null : missedWhilePaused(schedule, bounds, from, now, jitterMs).missed
+  if (missed === null) return { skipped: [], next }
+  const { first, last, count, reason } = missed
+  const id = executionIdOf(definition, first)
+  return { skipped: [{ id, nominal: first, due: first + jitterMs, reason, last, count }], next }
 }
 
 /** What had come by now and has not fired: the occurrence the schedule stands at and, after an outage, those after it. */
 function edited({ definition }: JobRecord, nominal: number, { now, floor }: Moment): JobChange['skipped'] {
-  const { missed } = missedWhilePaused(scheduleOf(definition, nominal), boundsOf(definition), nominal, Math.floor(now))
-  if (missed === null || missed.last < floor) return []
-  const { last, count } = missed
-  const first = Math.max(missed.first, floor)
+  const [schedule, bounds] = [scheduleOf(definition, nominal), boundsOf(definition)]
+  const from = nominal >= floor ? nominal : nextWithin(schedule, bounds, floor - 1)
+  const missed = from === null ? null : missedWhilePaused(schedule, bounds, from, Math.floor(now)).missed
+  if (missed === null) return []
+  const { first, last, count } = missed
   const several = count > 1 ? { last, count } : { last: null, count: null }
   const id = executionIdOf(definition, first)
   return [{ id, nominal: first, due: first + jitterMsOf(definition), reason: 'EDITED', ...several }]

@@ -10,6 +10,9 @@ export interface VerifiedFigures {
   occurrences: number
   missed: number
   doubled: number
+  stuck: number
+  wrong: number
+  lost: number
   late: number
 }
 
@@ -37,7 +40,7 @@ export class Metrics {
   })
   readonly #verified = new Gauge({
     name: 'carillon_verified_occurrences',
-    help: 'Occurrences that were compared, and of them missed, doubled and late, since the installation is watched',
+    help: 'Occurrences that were compared, and found missed, doubled, stuck, wrong, lost or late, since the installation is watched',
     labelNames: ['result'],
     registers: [this.#registry],
   })
@@ -82,9 +85,9 @@ export class Metrics {
     this.#quarantined.reset()
     for (const [source, count] of Object.entries(quarantined)) this.#quarantined.set({ source }, count)
     if (verified) {
-      const { verifiedUntil, occurrences, missed, doubled, late } = verified
+      const { verifiedUntil, occurrences, missed, doubled, stuck, wrong, lost, late } = verified
       this.#verifiedUntil.set(verifiedUntil / 1_000)
-      const results = { compared: occurrences, missed, doubled, late }
+      const results = { compared: occurrences, missed, doubled, stuck, wrong, lost, late }
       for (const [result, count] of Object.entries(results)) this.#verified.set({ result }, count)
     }
     for (const [where, count] of Object.entries(executions)) this.#queue.set({ where }, count)

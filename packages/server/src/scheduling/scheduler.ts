@@ -39,6 +39,8 @@ export interface SchedulerOptions {
   clock: Clock
   tag: (flows: readonly Flow[]) => Promise<number[]>
   isolation: Isolation
+  /** Told of what callers enqueued in their own transactions, once it is in the ledger. */
+  onSubmitted?: (items: { tenant: string; executionId: string }[]) => void
   pollMs: number
   windowMs: number
   logger: Logger
@@ -227,6 +229,8 @@ export class Scheduler implements Service {
       const { moved, queued } = await fireReturns(this.#options.database, source, shards, named)
       this.#announce(queued)
       const done = new Set(moved)
+      const items = part.flatMap(({ entry }) => (done.has(entry.key) ? [entry.item] : []))
+      if (source === 'submissions') this.#options.onSubmitted?.(items)
       for (const { entry } of part) if (!done.has(entry.key) && entry.due <= now) this.#again(entry)
     }
     const ready = tagged.done.flatMap((each) => each.items)

@@ -1,8 +1,8 @@
 /**
  * The pruner removes what nothing refers to any more, a little at a time: deleted jobs, old versions and spans whose history is
  * gone, nodes that have long been away, the tags of tenants that are not ahead of their lane (for those, the lane's
- * virtual time says the same), answers that are repeated no more, dedupe keys under which nothing stands, and long work
- * that ended before all that is kept.
+ * virtual time says the same), answers that are repeated no more, dedupe keys under which nothing stands, receipts of
+ * submissions whose history is gone, and long work that ended before all that is kept.
  */
 import { timeOf } from '../domain/identity.ts'
 import type { Database } from '../store/database.ts'
@@ -12,6 +12,7 @@ import { pruneFlows, pruneJobs, pruneSpans, pruneVersions } from '../store/jobs/
 import { pruneOperations } from '../store/operations/operations.ts'
 import { readInstallation } from '../store/partitions/manage.ts'
 import { forgetNodes } from '../store/shards/claim.ts'
+import { pruneReceipts } from '../store/verification/receipts.ts'
 
 const batchSize = 1_000
 
@@ -28,6 +29,7 @@ export class Pruner {
     await drain(() => pruneVersions(this.#database, floor, batchSize))
     await drain(() => pruneJobs(this.#database, floor, batchSize))
     await drain(() => pruneSpans(this.#database, floor, batchSize))
+    await drain(() => pruneReceipts(this.#database, floor, batchSize))
     await drain(() => pruneFlows(this.#database, batchSize))
     await drain(() => pruneAnswers(this.#database, batchSize))
     await this.#pruneStands()

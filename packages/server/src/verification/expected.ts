@@ -20,8 +20,7 @@ export interface CheckRange {
 
 export interface Expected {
   nominal: number
-  /** Nothing fires here: its row is SKIPPED. */
-  paused: boolean
+  stretch: Stretch
 }
 
 export interface ExpectedOfJob extends Pick<Stretches, 'passedBefore'> {
@@ -69,7 +68,7 @@ export function expectedOf(
       if (expected.length >= limit) {
         return { expected, tally, passedBefore, low, high: nominal, next: nominal }
       }
-      expected.push({ nominal, paused: stretch.paused })
+      expected.push({ nominal, stretch })
       tally.checked.occurrences++
       done = nominal + 1
     }
@@ -97,7 +96,7 @@ export function expectedOrUnknown(
     const stands = state === 'ACTIVE' && nominal !== null && nominal >= Math.max(range.from, range.floor)
     if (stands && nominal < Math.min(range.to, range.now - leastPatienceMs)) {
       const executionId = occurrenceId(jobId, nominal)
-      found(tally, { kind: 'MISSED', why: 'OVERDUE', tenant, jobId, scheduledFor: nominal, executionId }, range.listed)
+      found(tally, { why: 'OVERDUE', tenant, jobId, scheduledFor: nominal, executionId }, range.listed)
     }
     return { expected: [], tally, passedBefore: 0, low: 0, high: 0, next: null }
   }

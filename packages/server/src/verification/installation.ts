@@ -1,20 +1,32 @@
 /** The whole comparison in one call: for programs that hold the database. */
 import type { Database } from '../store/database.ts'
 import { readHorizon } from '../store/verification/progress.ts'
+import { type Loss, readLosses } from '../store/verification/receipts.ts'
 import { checkPage, firstPosition, type Position } from './page.ts'
-import { addTally, emptyTally, type Finding, type Tally } from './tally.ts'
+import { addTally, emptyTally, type Finding, type LostSubmissions, type Tally } from './tally.ts'
 
-export interface Verification extends Pick<Tally, 'checked' | 'late' | 'skipped' | 'pending'> {
+export interface Verification extends Pick<Tally, 'checked' | 'late' | 'skipped' | 'pending' | 'open'> {
   /** As many as are listed; `counts` has how many there are. */
   missed: Finding[]
   doubled: Finding[]
-  counts: { missed: number; doubled: number }
+  /** Should have ended, or moved on, and has not. */
+  stuck: Finding[]
+  /** Rows that cannot be true. */
+  wrong: Finding[]
+  counts: { missed: number; doubled: number; stuck: number; wrong: number }
+  lost: LostWork
   outsideHistory: {
     /** Of what lies before this time nothing is kept. Null: all of the range is. */
     before: number | null
     /** Jobs whose schedule is not known for a part of the range. */
     jobs: number
   }
+}
+
+/** What was acknowledged and is gone. */
+export interface LostWork extends LostSubmissions {
+  /** Times at which the database lost what it had committed. */
+  commits: Loss[]
 }
 
 export interface VerifyOptions {
@@ -25,15 +37,18 @@ export interface VerifyOptions {
   tenant?: string | null
   lateAfterMs?: number
   listed?: number
+  /** A worker silent for that long is lost; left out, nobody is taken for lost. */
+  lostMs?: number
 }
 
 export const defaultLateAfterMs = 1_000
 
 /** Compares what was due from `from` on and before `to` with the ledger. */
 export async function verifyInstallation(database: Database, options: VerifyOptions): Promise<Verification> {
-  const { tenant = null, lateAfterMs = defaultLateAfterMs, listed = 1_000, now } = options
+  const { tenant = null, lateAfterMs = defaultLateAfterMs, listed = 1_000, now, lostMs } = options
   const from = Math.floor(options.from)
-  const check = { tenant, jobId: null, from, to: Math.floor(Math.min(options.to, now)), now, lateAfterMs, listed }
+  const to = Math.floor(Math.min(options.to, now))
+  const check = { tenant, jobId: null, from, to, now, lateAfterMs, listed, lostMs }
   const tally = emptyTally()
   for (let position: Position | null = firstPosition; position !== null; ) {
     const page = await checkPage(database, check, position)
@@ -41,12 +56,13 @@ export async function verifyInstallation(database: Database, options: VerifyOpti
     position = page.next
   }
   const { floor } = await readHorizon(database)
-  const { checked, late, skipped, pending, findings } = tally
+  const { checked, late, skipped, pending, open, missed, doubled, stuck, wrong } = tally
+  const of = (wanted: Finding['kind']) => tally.findings.filter(({ kind }) => kind === wanted)
   return {
-    ...{ checked, late, skipped, pending },
-    missed: findings.filter(({ kind }) => kind === 'MISSED'),
-    doubled: findings.filter(({ kind }) => kind === 'DOUBLED'),
-    counts: { missed: tally.missed, doubled: tally.doubled },
+    ...{ checked, late, skipped, pending, open },
+    ...{ missed: of('MISSED'), doubled: of('DOUBLED'), stuck: of('STUCK'), wrong: of('WRONG') },
+    counts: { missed, doubled, stuck, wrong },
+    lost: { ...tally.lost, commits: await readLosses(database, { from, to }) },
     outsideHistory: { before: from < floor ? floor : null, jobs: tally.outsideHistory.jobs },
   }
 }

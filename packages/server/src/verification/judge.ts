@@ -7,9 +7,10 @@
  */
 import { occurrenceId, timeOf } from '../domain/identity.ts'
 import type { VerifiedJob } from '../store/verification/read-jobs.ts'
-import type { LedgerEntry, Reach } from '../store/verification/read-rows.ts'
-import type { ExpectedOfJob } from './expected.ts'
-import { type DoubledWhy, found, skip, type Tally } from './tally.ts'
+import type { LedgerEntry, Reach } from '../store/verification/read-occurrences.ts'
+import type { Expected, ExpectedOfJob } from './expected.ts'
+import { countsRight, mayBeSkipped } from './skips.ts'
+import { type Finding, found, skip, type Tally } from './tally.ts'
 
 export interface JudgeOptions {
   lateAfterMs: number
@@ -32,46 +33,84 @@ export function judge(
   options: JudgeOptions,
 ): Tally {
   const { tally, expected } = looked
+  const { jobId, tenant } = job
   const missing: number[] = []
-  const extra: { row: LedgerEntry; why: DoubledWhy }[] = []
+  const extra: { row: LedgerEntry; why: 'NOT_SCHEDULED' | 'PAUSED' }[] = []
   const own = rows.filter((row) => isOwn(job, row))
+  const wrong = (why: Finding['why'], { id: executionId }: { id: string }, scheduledFor: number) =>
+    found(tally, { why, tenant, jobId, scheduledFor, executionId }, options.listed)
   let reaching = reach
   let at = 0
   const passOver = (before: number) => {
     for (; at < own.length && own[at]!.nominal < before; at++) {
       const row = own[at]!
-      if (row.last !== null) reaching = { last: row.last, reason: row.reason! }
+      if (standsForSeveral(row)) reaching = reachOf(row)
       else if (fired(row)) extra.push({ row, why: 'NOT_SCHEDULED' })
     }
   }
-  for (const { nominal, paused } of expected) {
+  for (const each of expected) {
+    const { nominal, stretch } = each
     passOver(nominal)
     const row = own[at]?.nominal === nominal ? own[at++]! : null
-    if (row?.last != null) reaching = { last: row.last, reason: row.reason! }
+    const cover = reaching !== null && reaching.last >= nominal ? reaching : null
     if (row === null) {
-      if (reaching !== null && reaching.last >= nominal) skip(tally, reaching.reason)
-      else if (nominal >= options.floor) missing.push(nominal)
-    } else if (row.state === 'SKIPPED') {
-      skip(tally, row.reason!)
-      late(tally, row, options)
-    } else {
-      if (paused && fired(row)) extra.push({ row, why: 'PAUSED' })
-      late(tally, row, options)
+      if (cover === null) {
+        if (nominal >= options.floor) missing.push(nominal)
+        continue
+      }
+      skip(tally, cover.reason)
+      const known = { stretch, definitions: job.definitions }
+      if (!mayBeSkipped(cover, nominal, known)) wrong('SKIP_REASON', cover, nominal)
+      continue
     }
+    if (cover !== null && !movedBy(job, cover, options)) wrong('SKIP_COVERS_RUN', cover, nominal)
+    if (standsForSeveral(row)) reaching = reachOf(row)
+    if (row.state === 'SKIPPED') skip(tally, row.reason!)
+    else if (stretch.paused && fired(row)) extra.push({ row, why: 'PAUSED' })
+    late(tally, row, options)
+    const fault = faultOf(job, each, row, options)
+    if (fault !== null) wrong(fault, row, nominal)
   }
   passOver(Math.min(looked.high, looked.passedBefore))
 
   const { missed, doubled } = withoutMoved(job, missing, extra, options.tzChangedAt)
-  const { jobId, tenant } = job
-  for (const nominal of missed) {
-    const executionId = occurrenceId(jobId, nominal)
-    found(tally, { kind: 'MISSED', why: 'NO_ROW', tenant, jobId, scheduledFor: nominal, executionId }, options.listed)
-  }
-  for (const { row, why } of doubled) {
-    const { id: executionId, nominal: scheduledFor } = row
-    found(tally, { kind: 'DOUBLED', why, tenant, jobId, scheduledFor, executionId }, options.listed)
-  }
+  for (const nominal of missed) wrong('NO_ROW', { id: occurrenceId(jobId, nominal) }, nominal)
+  for (const { row, why } of doubled) wrong(why, row, row.nominal)
   return tally
+}
+
+/** What cannot be true of the row of an occurrence, given what the job was then. */
+function faultOf(
+  job: VerifiedJob,
+  { nominal, stretch }: Expected,
+  row: LedgerEntry,
+  options: JudgeOptions,
+): 'SKIP_REASON' | 'SKIP_COUNT' | 'TIMES' | 'VERSION' | null {
+  const { definitions } = job
+  if (row.state === 'SKIPPED') {
+    if (!mayBeSkipped(row, nominal, { stretch, definitions })) return 'SKIP_REASON'
+    if (!countsRight(row, stretch) && !movedBy(job, row, options)) return 'SKIP_COUNT'
+  }
+  if (row.origin !== 'SCHEDULE') return null
+  if (row.version !== null && row.version !== stretch.version) return 'VERSION'
+  return row.dueAt === nominal + stretch.jitterMs ? null : 'TIMES'
+}
+
+function standsForSeveral({ state, last }: LedgerEntry): boolean {
+  return state === 'SKIPPED' && last !== null
+}
+
+function reachOf({ id, nominal, last, reason, version, firedAt }: LedgerEntry): Reach {
+  return { id, nominal, last: last!, reason: reason!, version, firedAt }
+}
+
+/** Put on record with another tz database, which may have seen other occurrences. */
+function movedBy(job: VerifiedJob, { firedAt }: { firedAt: number }, { tzChangedAt }: JudgeOptions): boolean {
+  return tzChangedAt !== null && firedAt < tzChangedAt && hasWallClock(job)
+}
+
+function hasWallClock({ definitions }: VerifiedJob): boolean {
+  return definitions.values().some(({ timezone }) => timezone !== 'UTC')
 }
 
 /** Rows under other ids account for nothing. What fires once, or did before it was changed, may have the job's own id. */
@@ -98,8 +137,7 @@ function withoutMoved<T extends { row: LedgerEntry }>(
   extra: T[],
   tzChangedAt: number | null,
 ): { missed: number[]; doubled: T[] } {
-  const wallClock = job.definitions.values().some(({ timezone }) => timezone !== 'UTC')
-  if (tzChangedAt === null || !wallClock) return { missed: missing, doubled: extra }
+  if (tzChangedAt === null || !hasWallClock(job)) return { missed: missing, doubled: extra }
   const doubled = [...extra]
   const missed = missing.filter((nominal) => {
     const pair = doubled.findIndex(

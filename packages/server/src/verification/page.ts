@@ -1,6 +1,7 @@
 /**
  * One page of the comparison of ledger and schedules: a bounded number of jobs and rows, whatever there is. First the jobs
- * by id, each with its rows; then the rows by id, each with the id it should have.
+ * by id, each with its rows; then the rows by id, each in itself and beside the queues; then the minutes, each with what was
+ * acknowledged in it.
  *
  * It may run beside everything else. Of each job the place of its schedule is read first and its rows after: what the
  * schedule had passed by then is committed and seen, and what fires meanwhile lies beyond. The floor of the ledger is read
@@ -9,12 +10,13 @@
 import { firstIdAt, occurrenceId, timeOf } from '../domain/identity.ts'
 import type { Database } from '../store/database.ts'
 import { readHorizon } from '../store/verification/progress.ts'
-import { type IdRow, readIds } from '../store/verification/read-ids.ts'
-import { readJobsToVerify, type VerifiedJob } from '../store/verification/read-jobs.ts'
-import { type LedgerEntry, readLedger, readReaches, type Window } from '../store/verification/read-rows.ts'
+import { readJobsToVerify, type StrandedJob, type VerifiedJob } from '../store/verification/read-jobs.ts'
+import { type LedgerEntry, readLedger, readReaches, type Window } from '../store/verification/read-occurrences.ts'
+import { type CheckedRow, readRows } from '../store/verification/read-rows.ts'
+import { readReceipts } from '../store/verification/receipts.ts'
 import { type CheckRange, type ExpectedOfJob, expectedOf, expectedOrUnknown } from './expected.ts'
 import { isOwn, judge } from './judge.ts'
-import { addTally, emptyTally, found, type Tally } from './tally.ts'
+import { addTally, emptyTally, found, lose, type Tally } from './tally.ts'
 
 export interface Check {
   /** Null: every tenant. */
@@ -30,12 +32,21 @@ export interface Check {
   lateAfterMs: number
   /** Of findings, so many are listed; all are counted. */
   listed: number
+  /** A worker silent for that long is lost; left out, nobody is taken for lost. */
+  lostMs?: number
 }
 
 /** Where a check has got to: at which job, and from which nominal time on; or after which row. */
-export type Position = { at: 'JOBS'; jobId: string; nominal: number } | { at: 'IDS'; afterId: string }
+export type Position =
+  | { at: 'JOBS'; jobId: string; nominal: number }
+  | { at: 'ROWS'; afterId: string }
+  | { at: 'MINUTES'; minute: number }
 
-export const firstPosition: Position = { at: 'JOBS', jobId: '00000000-0000-0000-0000-000000000000', nominal: 0 }
+export const firstPosition: Extract<Position, { at: 'JOBS' }> = {
+  at: 'JOBS',
+  jobId: '00000000-0000-0000-0000-000000000000',
+  nominal: 0,
+}
 
 export interface CheckedPage {
   tally: Tally
@@ -48,14 +59,24 @@ const jobsPerPage = 200
 const occurrencesPerPage = 500
 /** More than occurrences, because a person may have backfilled others; a page ends where this is reached. */
 const rowsPerPage = 2_000
-const idsPerPage = 1_000
+const ledgerRowsPerPage = 1_000
+const minuteMs = 60_000
+/** Only counted, not read: [m] 1 ms for 4,000. */
+const receiptRowsPerPage = 50_000
 
 export function checkPage(database: Database, check: Check, position: Position): Promise<CheckedPage> {
-  return position.at === 'JOBS' ? checkJobs(database, check, position) : checkIds(database, check, position)
+  switch (position.at) {
+    case 'JOBS':
+      return checkJobs(database, check, position)
+    case 'ROWS':
+      return checkRows(database, check, position)
+    case 'MINUTES':
+      return checkMinutes(database, check, position.minute)
+  }
 }
 
 type JobsPosition = Extract<Position, { at: 'JOBS' }>
-type IdsPosition = Extract<Position, { at: 'IDS' }>
+type RowsPosition = Extract<Position, { at: 'ROWS' }>
 
 interface Looked extends ExpectedOfJob {
   job: VerifiedJob
@@ -67,7 +88,7 @@ async function checkJobs(database: Database, check: Check, position: JobsPositio
   const page = await readJobsToVerify(database, check, position.jobId, inside ? 1 : jobsPerPage)
   const looked: Looked[] = []
   let room = occurrencesPerPage
-  let next = page.last === null ? idsFrom(check) : after(page.last)
+  let next = page.last === null ? rowsFrom(check, range.floor) : after(page.last)
   for (const job of page.jobs) {
     const from = job.jobId === position.jobId ? position.nominal : 0
     const each = { job, ...expectedOrUnknown(job, range, { from, before: Infinity }, room) }
@@ -96,7 +117,15 @@ async function checkJobs(database: Database, check: Check, position: JobsPositio
     addTally(tally, judge(each.job, each, rowsOf.get(jobId) ?? [], reaches.get(jobId) ?? null, options), check.listed)
   }
   tally.checked.jobs = inside ? 0 : looked.length
+  if (!inside) for (const job of page.stranded) tellStranded(tally, job, check)
   return { tally, next }
+}
+
+/** It is to fire, and nothing says when. */
+function tellStranded(tally: Tally, { jobId, tenant, createdAt }: StrandedJob, { from, to, listed }: Check): void {
+  if (createdAt >= to) return
+  const scheduledFor = Math.max(createdAt, from)
+  found(tally, { why: 'NO_SCHEDULE', tenant, jobId, scheduledFor, executionId: jobId }, listed)
 }
 
 /** There are more rows than a page holds: the jobs after the last row wait, and so does the rest of its job. */
@@ -124,24 +153,45 @@ function after(id: string): Position {
   return { at: 'JOBS', jobId: next.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'), nominal: 0 }
 }
 
-function idsFrom({ from }: Check): Position {
-  return { at: 'IDS', afterId: firstIdAt(from) }
+function rowsFrom({ from }: Check, floor: number): Position {
+  return { at: 'ROWS', afterId: firstIdAt(Math.max(from, floor)) }
 }
 
-/** Ids that are not what they are computed from: a second row for a time, or one that stands for none. */
-async function checkIds(database: Database, check: Check, { afterId }: IdsPosition): Promise<CheckedPage> {
-  const { tenant, jobId, to, listed } = check
-  const page = await readIds(database, { tenant, jobId, afterId, beforeId: firstIdAt(to), limit: idsPerPage })
+/** What rows are in themselves, and whether their ids are what they are computed from. */
+async function checkRows(database: Database, check: Check, { afterId }: RowsPosition): Promise<CheckedPage> {
+  const { tenant, jobId, to, listed, lostMs = null } = check
+  const beforeId = firstIdAt(to)
+  const page = await readRows(database, { tenant, jobId, afterId, beforeId, limit: ledgerRowsPerPage, lostMs })
   const tally = emptyTally()
-  for (const row of page.rows.filter(isWrong)) {
+  tally.open = page.open
+  for (const row of page.rows) {
+    const why = isWrong(row) ? 'WRONG_ID' : row.why
     const finding = { tenant: row.tenant, jobId: row.jobId, scheduledFor: row.nominal, executionId: row.id }
-    found(tally, { kind: 'DOUBLED', why: 'WRONG_ID', ...finding }, listed)
+    if (why !== null) found(tally, { why, ...finding }, listed)
   }
-  return { tally, next: page.last === null ? null : { at: 'IDS', afterId: page.last } }
+  if (page.last !== null) return { tally, next: { at: 'ROWS', afterId: page.last } }
+  return { tally, next: jobId === null ? { at: 'MINUTES', minute: minuteFrom(check.from) } : null }
 }
 
-function isWrong({ id, jobId, nominal, origin, once }: IdRow): boolean {
+/** Whether the ledger has what was acknowledged. Of a minute that begins in the range, all is counted, wherever the range ends. */
+async function checkMinutes(database: Database, check: Check, minute: number): Promise<CheckedPage> {
+  const { tenant, to, listed } = check
+  const minutes = await readReceipts(database, { tenant, from: minute, before: to, rows: receiptRowsPerPage })
+  const { floor } = await readHorizon(database)
+  const tally = emptyTally()
+  for (const each of minutes) if (each.kept < each.acknowledged && each.minute >= floor) lose(tally, each, listed)
+  const last = minutes.at(-1)
+  return { tally, next: last === undefined ? null : { at: 'MINUTES', minute: last.minute + minuteMs } }
+}
+
+/** The first minute that begins at this time or later. */
+function minuteFrom(from: number): number {
+  return Math.ceil(from / minuteMs) * minuteMs
+}
+
+function isWrong({ id, jobId, nominal, origin, once }: CheckedRow): boolean {
   // A submission is its own job; so is what fires once, unless its time was changed.
+  if (id === jobId || origin === null || origin === 'TRIGGER') return false
   if (origin === 'SUBMIT' || (once && timeOf(jobId) === nominal)) return true
   return id !== occurrenceId(jobId, nominal)
 }

@@ -4,6 +4,7 @@ import { isId } from '../domain/identity.ts'
 import { isoTime } from '../lib/iso-time.ts'
 import type { Database } from '../store/database.ts'
 import { readHorizon } from '../store/verification/progress.ts'
+import { readLosses } from '../store/verification/receipts.ts'
 import { type Check, checkPage, firstPosition, type Position } from './page.ts'
 import { addTally, emptyTally, type Finding } from './tally.ts'
 
@@ -22,11 +23,17 @@ export async function verifyPart(database: Database, asked: Check, cursor: strin
     position = page.next
   }
   const { floor } = await readHorizon(database)
-  const { checked, missed, doubled, late, skipped, pending, findings } = tally
+  const { checked, missed, doubled, stuck, wrong, open, late, skipped, pending, findings, lost } = tally
+  const commits = position === null ? await readLosses(database, check) : []
   return {
     from: isoTime(check.from),
     to: isoTime(check.to),
-    ...{ checked, missed, doubled, late, skipped, pending },
+    ...{ checked, missed, doubled, stuck, wrong, open, late, skipped, pending },
+    lost: {
+      submissions: lost.submissions,
+      minutes: lost.minutes.map(({ minute, ...counts }) => ({ minute: isoTime(minute), ...counts })),
+      commits: commits.map(({ keptUntil, seenUntil }) => ({ after: isoTime(keptUntil), until: isoTime(seenUntil) })),
+    },
     outsideHistory: { before: check.from < floor ? isoTime(floor) : null, jobs: tally.outsideHistory.jobs },
     findings: findings.map(wireOf),
     nextCursor: position && encode({ to: check.to, position }),
@@ -43,23 +50,28 @@ interface Place {
 }
 
 function encode({ to, position }: Place): string {
-  const where = position.at === 'JOBS' ? ['J', position.jobId, position.nominal] : ['I', position.afterId, 0]
-  return Buffer.from([to, ...where].join(' ')).toString('base64url')
+  return Buffer.from([to, ...partsOf(position)].join(' ')).toString('base64url')
+}
+
+const noId = firstPosition.jobId
+
+function partsOf(position: Position): (string | number)[] {
+  if (position.at === 'JOBS') return ['J', position.jobId, position.nominal]
+  return position.at === 'ROWS' ? ['R', position.afterId, 0] : ['M', noId, position.minute]
 }
 
 function decode(cursor: string): Place {
   const [to, at, id = '', nominal, ...more] = Buffer.from(cursor, 'base64url').toString().split(' ')
   const times = [Number(to), Number(nominal)]
   const whole = times.every((time) => Number.isSafeInteger(time) && time >= 0 && time < 2 ** 47)
-  if (!whole || !isId(id) || !/^[JI]$/.test(at ?? '') || more.length > 0) {
+  if (!whole || !isId(id) || !/^[JRM]$/.test(at ?? '') || more.length > 0) {
     throw new CarillonError('VALIDATION', {
       pointer: '/cursor',
       message: 'is not a cursor of this comparison',
       hint: 'Give `nextCursor` of the part before, as it is, or leave it out to begin anew',
     })
   }
-  return {
-    to: times[0]!,
-    position: at === 'J' ? { at: 'JOBS', jobId: id, nominal: times[1]! } : { at: 'IDS', afterId: id },
-  }
+  const [end, time] = times as [number, number]
+  if (at === 'J') return { to: end, position: { at: 'JOBS', jobId: id, nominal: time } }
+  return { to: end, position: at === 'R' ? { at: 'ROWS', afterId: id } : { at: 'MINUTES', minute: time } }
 }

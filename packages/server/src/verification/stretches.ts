@@ -19,6 +19,7 @@ export type StretchKind = 'RECORDED' | 'UNRECORDED' | 'STANDING'
 /** Occurrences of one definition from `from` on and before `before`, by nominal time. */
 export interface Stretch {
   kind: StretchKind
+  version: number
   definition: TimedRow
   schedule: Schedule
   bounds: ScheduleBounds
@@ -27,6 +28,8 @@ export interface Stretch {
   before: number
   /** Nothing fires here: its rows are SKIPPED. */
   paused: boolean
+  /** A change of the job removed them: their rows are SKIPPED, EDITED, or PAUSED if it was. */
+  edited: boolean
   reason: 'PAUSED' | 'DELETED' | null
 }
 
@@ -69,11 +72,17 @@ export function stretchesOf(job: VerifiedJob): Stretches {
   }
 }
 
-function stretchOf(definition: TimedRow, { state, stood }: KnownSpan): Stretch {
+function stretchOf(definition: TimedRow, { version, state, stood }: KnownSpan): Stretch {
   return {
-    ...{ kind: 'RECORDED', definition, schedule: scheduleOf(definition, stood ?? 0), bounds: boundsOf(definition) },
+    ...{
+      kind: 'RECORDED',
+      version,
+      definition,
+      schedule: scheduleOf(definition, stood ?? 0),
+      bounds: boundsOf(definition),
+    },
     jitterMs: jitterOffsetMs(definition.job_id, definition.jitter_sec),
-    ...{ from: 0, before: 0, paused: state === 'PAUSED', reason: null },
+    ...{ from: 0, before: 0, paused: state === 'PAUSED', edited: false, reason: null },
   }
 }
 
@@ -92,13 +101,13 @@ function passedBy(stretch: Stretch, span: KnownSpan, next: KnownSpan): Stretch[]
   if (span.state === 'PAUSED') {
     const before = edited ? computedAt + 1 : due
     const kept = stands !== null && stands >= stood ? stands : Infinity
-    return [{ ...stretch, from: stood, before: Math.min(before, kept) }]
+    return [{ ...stretch, edited, from: stood, before: Math.min(before, kept) }]
   }
   if (next.state === 'DELETED') {
     return [{ ...stretch, kind: 'UNRECORDED', reason: 'DELETED', from: stood, before: due }]
   }
   // Otherwise the tz database has changed, or it was the last fire: nothing had passed.
-  return edited ? [{ ...stretch, from: stood, before: computedAt + 1 }] : []
+  return edited ? [{ ...stretch, edited, from: stood, before: computedAt + 1 }] : []
 }
 
 /** From where the schedule stands now. */

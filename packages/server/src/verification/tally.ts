@@ -1,15 +1,10 @@
 /** What a check has found so far: everything counted, as much listed as was asked for. */
 
-/** NO_ROW: nothing in the ledger stands for it. OVERDUE: its schedule still stands before it, long after its time. */
-export type MissedWhy = 'NO_ROW' | 'OVERDUE'
+import { type FindingKind, type FindingReason, findings } from '@carillon/contract'
 
-/**
- * WRONG_ID: a row whose id is not the one computed from its job and its time, so a second one for that time.
- * NOT_SCHEDULED: it fired at a time at which the job had no occurrence. PAUSED: it fired though the job was paused.
- */
-export type DoubledWhy = 'WRONG_ID' | 'NOT_SCHEDULED' | 'PAUSED'
-
-interface Found {
+export interface Finding {
+  kind: FindingKind
+  why: FindingReason
   tenant: string
   jobId: string
   /** Milliseconds. */
@@ -17,12 +12,24 @@ interface Found {
   executionId: string
 }
 
-export type Finding = (Found & { kind: 'MISSED'; why: MissedWhy }) | (Found & { kind: 'DOUBLED'; why: DoubledWhy })
+/** Submissions that were acknowledged and are not in the ledger. */
+export interface LostSubmissions {
+  submissions: number
+  /** As many as are listed. Milliseconds. */
+  minutes: { minute: number; acknowledged: number; kept: number }[]
+}
 
 export interface Tally {
   checked: { jobs: number; occurrences: number }
   missed: number
   doubled: number
+  /** Executions that should have ended, or moved on. */
+  stuck: number
+  /** Rows that cannot be true. */
+  wrong: number
+  lost: LostSubmissions
+  /** Executions that have not ended, those that are stuck included. */
+  open: number
   late: { count: number; worstMs: number }
   /** By reason. */
   skipped: Record<string, number>
@@ -36,17 +43,37 @@ export interface Tally {
 export function emptyTally(): Tally {
   return {
     checked: { jobs: 0, occurrences: 0 },
-    ...{ missed: 0, doubled: 0, late: { count: 0, worstMs: 0 }, skipped: {}, pending: 0 },
+    ...{ missed: 0, doubled: 0, stuck: 0, wrong: 0, open: 0, late: { count: 0, worstMs: 0 }, skipped: {}, pending: 0 },
     outsideHistory: { jobs: 0 },
+    lost: { submissions: 0, minutes: [] },
     findings: [],
   }
 }
 
 /** Counts a finding, and lists it while there is room. */
-export function found(tally: Tally, finding: Finding, listed: number): void {
-  if (finding.kind === 'MISSED') tally.missed++
-  else tally.doubled++
-  if (tally.findings.length < listed) tally.findings.push(finding)
+export function found(tally: Tally, finding: Omit<Finding, 'kind'>, listed: number): void {
+  const kind = kindOf(finding.why)
+  tally[countOf[kind]]++
+  if (tally.findings.length < listed) tally.findings.push({ kind, ...finding })
+}
+
+const countOf = { MISSED: 'missed', DOUBLED: 'doubled', STUCK: 'stuck', WRONG: 'wrong' } as const
+
+function kindOf(why: FindingReason): FindingKind {
+  for (const [kind, whys] of Object.entries(findings) as [FindingKind, readonly FindingReason[]][]) {
+    if (whys.includes(why)) return kind
+  }
+  throw new Error(`no kind of finding has the reason ${why}`)
+}
+
+/** How many findings there are, listed or not. */
+export function foundIn({ missed, doubled, stuck, wrong }: Tally): number {
+  return missed + doubled + stuck + wrong
+}
+
+export function lose(tally: Tally, minute: LostSubmissions['minutes'][number], listed: number): void {
+  tally.lost.submissions += minute.acknowledged - minute.kept
+  if (tally.lost.minutes.length < listed) tally.lost.minutes.push(minute)
 }
 
 export function skip(tally: Tally, reason: string, count = 1): void {
@@ -58,10 +85,15 @@ export function addTally(sum: Tally, more: Tally, listed: number): void {
   sum.checked.occurrences += more.checked.occurrences
   sum.missed += more.missed
   sum.doubled += more.doubled
+  sum.stuck += more.stuck
+  sum.wrong += more.wrong
+  sum.open += more.open
   sum.late.count += more.late.count
   sum.late.worstMs = Math.max(sum.late.worstMs, more.late.worstMs)
   for (const [reason, count] of Object.entries(more.skipped)) skip(sum, reason, count)
   sum.pending += more.pending
+  sum.lost.submissions += more.lost.submissions
+  sum.lost.minutes.push(...more.lost.minutes.slice(0, Math.max(0, listed - sum.lost.minutes.length)))
   sum.outsideHistory.jobs += more.outsideHistory.jobs
   sum.findings.push(...more.findings.slice(0, Math.max(0, listed - sum.findings.length)))
 }

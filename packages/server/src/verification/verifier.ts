@@ -11,15 +11,24 @@ import type { Clock } from '../lib/clock.ts'
 import { PartOfTime } from '../lib/part-of-time.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Database } from '../store/database.ts'
-import { beginWatching, type Progress, readOldestDue, readProgress, writeStep } from '../store/verification/progress.ts'
+import {
+  beginWatching,
+  type Note,
+  type Progress,
+  readOldestDue,
+  readProgress,
+  writeStep,
+} from '../store/verification/progress.ts'
 import { defaultLateAfterMs } from './installation.ts'
 import { type CheckedPage, checkPage, firstPosition, type Position } from './page.ts'
-import type { Finding } from './tally.ts'
+import { type Finding, foundIn, type Tally } from './tally.ts'
 
 export interface VerifierOptions {
   database: Database
   clock: Clock
   logger: Logger
+  /** A worker silent for that long is lost. */
+  lostMs?: number
   /** What was due so recently is not looked at yet. */
   lagMs?: number
   monotonic?: () => number
@@ -72,36 +81,64 @@ export class Verifier {
 
   /** False: the pass is over, or somebody else has taken it up. */
   async #step(from: number, { to, position }: { to: number; position: string | null }): Promise<boolean> {
-    const { database, clock } = this.#options
-    const check = { tenant: null, jobId: null, from, to, now: clock.now(), lateAfterMs: defaultLateAfterMs, listed }
+    const { database, clock, lostMs } = this.#options
+    const now = clock.now()
+    const check = { tenant: null, jobId: null, from, to, now, lateAfterMs: defaultLateAfterMs, listed, lostMs }
     const at = position === null ? firstPosition : (JSON.parse(position) as Position)
     const { tally, next }: CheckedPage = await checkPage(database, check, at)
-    const { findings, missed, doubled, late, checked } = tally
+    const { findings, missed, doubled, stuck, wrong, late, checked, lost } = tally
     const written = await writeStep(database, {
       from,
       seen: position,
       position: next && JSON.stringify(next),
       to,
-      ...{ missed, doubled, late: late.count, occurrences: checked.occurrences },
-      findings: findings.map(noteOf),
+      ...{ missed, doubled, stuck, wrong, lost: lost.submissions, late: late.count, occurrences: checked.occurrences },
+      findings: [...findings.map(noteOf), ...lost.minutes.map(lossOf)],
     })
-    if (written) this.#tell(findings, missed + doubled - findings.length)
+    if (written) this.#tell(tally)
     return written && next !== null
   }
 
-  #tell(findings: Finding[], more: number): void {
+  #tell(tally: Tally): void {
     const { logger } = this.#options
-    for (const { scheduledFor, ...finding } of findings) {
-      const { kind } = finding
-      const message =
-        kind === 'MISSED' ? 'an occurrence is missing from the ledger' : 'the ledger has an occurrence too many'
-      logger.error({ ...finding, scheduledFor: new Date(scheduledFor).toISOString() }, message)
+    for (const { scheduledFor, ...finding } of tally.findings) {
+      logger.error({ ...finding, scheduledFor: new Date(scheduledFor).toISOString() }, messages[finding.kind])
     }
-    if (more > 0) logger.error({ more }, 'more occurrences are missing or too many; ask with: carillon verify')
+    for (const { minute, ...counts } of tally.lost.minutes) {
+      logger.error(
+        { minute: new Date(minute).toISOString(), ...counts },
+        'acknowledged submissions are not in the ledger',
+      )
+    }
+    const more = foundIn(tally) - tally.findings.length
+    if (more > 0) logger.error({ more }, 'there are more findings; ask with: carillon verify')
   }
 }
 
-function noteOf({ kind, tenant, executionId, jobId, scheduledFor, why }: Finding) {
-  const action = kind === 'MISSED' ? 'occurrence.missed' : 'occurrence.doubled'
-  return { tenant, action, subject: executionId, detail: { jobId, why, scheduledFor: new Date(scheduledFor) } }
+const messages: Record<Finding['kind'], string> = {
+  MISSED: 'an occurrence is missing from the ledger',
+  DOUBLED: 'the ledger has an occurrence too many',
+  STUCK: 'an execution should have ended and has not',
+  WRONG: 'a row of the ledger cannot be true',
+}
+
+const actions: Record<Finding['kind'], string> = {
+  MISSED: 'occurrence.missed',
+  DOUBLED: 'occurrence.doubled',
+  STUCK: 'execution.stuck',
+  WRONG: 'execution.wrong',
+}
+
+function noteOf({ kind, tenant, executionId, jobId, scheduledFor, why }: Finding): Note {
+  return {
+    tenant,
+    action: actions[kind],
+    subject: executionId,
+    detail: { jobId, why, scheduledFor: new Date(scheduledFor) },
+  }
+}
+
+function lossOf({ minute, acknowledged, kept }: Tally['lost']['minutes'][number]): Note {
+  const detail = { minute: new Date(minute), acknowledged, kept }
+  return { tenant: null, action: 'submissions.lost', subject: null, detail }
 }

@@ -4,3 +4,13 @@ create or replace function carillon.with_entry(history jsonb, entry jsonb) retur
   language sql immutable parallel safe
   return case when jsonb_typeof(history) <> 'array' then '[]'
     when jsonb_array_length(history) >= 50 then history - 10 else coalesce(history, '[]') end || entry;
+
+-- The entries since a person brought the execution back, all of them if nobody did.
+create or replace function carillon.lately(p_history jsonb) returns setof jsonb
+  language sql immutable parallel safe
+begin atomic
+  select h.entry from jsonb_array_elements(p_history) with ordinality h(entry, ordinal)
+  where h.ordinal > coalesce((
+    select max(b.ordinal) from jsonb_array_elements(p_history) with ordinality b(entry, ordinal)
+    where b.entry ->> 'reason' in ('REPLAYED', 'BACKFILLED')), 0);
+end;

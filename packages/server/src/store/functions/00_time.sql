@@ -19,3 +19,8 @@ create or replace function carillon.first_id(ms bigint) returns uuid
 create or replace function carillon.shard_of(id uuid, shard_count int) returns smallint
   language sql immutable strict parallel safe
   return (('x' || right(id::text, 4))::bit(16)::int % shard_count)::smallint;
+
+-- The instant in an id, in milliseconds; domain/identity.ts computes the same.
+create or replace function carillon.time_of(id uuid) returns bigint
+  language sql immutable strict parallel safe
+  return ('x' || lpad(replace(left(id::text, 13), '-', ''), 16, '0'))::bit(64)::bigint;

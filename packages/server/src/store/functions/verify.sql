@@ -4,12 +4,13 @@
 -- Jobs with what they were over time, from p_from_id on by id. At most p_limit are walked over; `definitions` is null for
 -- those that cannot have had an occurrence in the range: what is to fire once, and lies ahead, for instance. All of it is of
 -- one moment: a stable function sees what its caller's statement sees.
+-- `standing`: false if the job lives and has no place in `schedules`, so that it can never fire.
 -- `spans`: those that ended in the range or later, and the one before. `definitions`: of those versions and the present one.
 -- Indexes: jobs_pkey, jobs_tenant; the primary keys of schedules, job_spans and job_versions.
 create or replace function carillon.verify_jobs(
   p_tenant text, p_job uuid, p_from_id uuid, p_limit int, p_from bigint, p_to bigint)
 returns table (job_id uuid, state text, tenant text, version int, created_at bigint, updated_at bigint, nominal bigint,
-  spans json, definitions json)
+  spans json, definitions json, standing boolean)
 language plpgsql stable
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
@@ -33,11 +34,15 @@ begin
   select w.job_id, j.state, j.tenant, j.version, carillon.ms(j.created_at), carillon.ms(j.updated_at), carillon.ms(s.nominal),
     p.spans, case when s.job_id is not null then (select json_agg(row_to_json(d)) from (
       select j.version, j.job_id, j.tenant, j.run_at, j.cron, j."interval", j.timezone, j.dst_gap, j.dst_overlap, j.anchor,
-        j.start_at, j.end_at, j.max_fires, j.jitter_sec, j.misfire_after_sec
+        j.start_at, j.end_at, j.max_fires, j.jitter_sec, j.misfire, j.misfire_after_sec, j.max_catch_up, j.grace_sec,
+        j.start_within_sec, j.overlap
       union all
       select v.version, v.job_id, v.tenant, v.run_at, v.cron, v."interval", v.timezone, v.dst_gap, v.dst_overlap, v.anchor,
-        v.start_at, v.end_at, v.max_fires, v.jitter_sec, v.misfire_after_sec
-      from carillon.job_versions v where v.job_id = w.job_id and v.version >= p.oldest) d) end
+        v.start_at, v.end_at, v.max_fires, v.jitter_sec, v.misfire, v.misfire_after_sec, v.max_catch_up, v.grace_sec,
+        v.start_within_sec, v.overlap
+      from carillon.job_versions v where v.job_id = w.job_id and v.version >= p.oldest) d) end,
+    j.state not in ('ACTIVE', 'PAUSED') or s.nominal is not null
+      or exists (select from carillon.schedules x where x.job_id = w.job_id and x.nominal is not null)
   from unnest(v_walked) w(job_id)
   cross join lateral (select * from carillon.jobs j where j.job_id = w.job_id limit 1) j
   left join carillon.schedules s on s.job_id = w.job_id and j.created_at < v_to
@@ -57,8 +62,8 @@ end $$;
 -- The rows of jobs from one id on and before another, job by job in the order given, each by id; at most p_limit in all, so the
 -- last ones may be missing. Triggers are left out. Indexes: executions_job; executions_pkey for what has the job's own id.
 create or replace function carillon.verify_ledger(p_jobs uuid[], p_lows uuid[], p_highs uuid[], p_limit int)
-returns table (job_id uuid, id uuid, nominal bigint, origin text, state text, reason text, "last" bigint, due_at bigint,
-  fired_at bigint)
+returns table (job_id uuid, id uuid, nominal bigint, origin text, state text, reason text, "last" bigint, "count" int,
+  version int, due_at bigint, fired_at bigint)
 language plpgsql stable
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
@@ -67,16 +72,18 @@ as $$
 begin
   return query
   select i.job_id, e.execution_id, carillon.ms(e.scheduled_for), e.origin, e.state, e.reason, carillon.ms(e.skipped_last),
-    carillon.ms(e.due_at), carillon.ms(e.fired_at)
+    e.skipped_count, e.job_version, carillon.ms(e.due_at), carillon.ms(e.fired_at)
   from unnest(p_jobs, p_lows, p_highs) with ordinality i(job_id, low, high, number)
   cross join lateral (
-    (select e.execution_id, e.scheduled_for, e.origin, e.state, e.reason, e.skipped_last, e.due_at, e.fired_at
+    (select e.execution_id, e.scheduled_for, e.origin, e.state, e.reason, e.skipped_last, e.skipped_count,
+       e.job_version, e.due_at, e.fired_at
      from carillon.executions e
      where e.job_id = i.job_id and e.job_id <> e.execution_id and e.execution_id >= i.low and e.execution_id < i.high
        and e.origin in ('SCHEDULE', 'BACKFILL')
      order by e.execution_id limit p_limit)
     union all
-    select e.execution_id, e.scheduled_for, e.origin, e.state, e.reason, e.skipped_last, e.due_at, e.fired_at
+    select e.execution_id, e.scheduled_for, e.origin, e.state, e.reason, e.skipped_last, e.skipped_count,
+       e.job_version, e.due_at, e.fired_at
     from carillon.executions e
     where e.execution_id = i.job_id and e.execution_id >= i.low and e.execution_id < i.high and e.origin = 'SCHEDULE') e
   order by i.number, e.execution_id limit p_limit;
@@ -84,7 +91,7 @@ end $$;
 
 -- Of each job the last SKIPPED row before an id that stands for several occurrences. Index: executions_skipped.
 create or replace function carillon.verify_reaches(p_jobs uuid[], p_lows uuid[])
-returns table (job_id uuid, "last" bigint, reason text)
+returns table (job_id uuid, id uuid, nominal bigint, "last" bigint, reason text, version int, fired_at bigint)
 language plpgsql stable
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
@@ -92,51 +99,10 @@ as $$
 #variable_conflict use_column
 begin
   return query
-  select i.job_id, carillon.ms(e.skipped_last), e.reason from unnest(p_jobs, p_lows) i(job_id, low)
+  select i.job_id, e.execution_id, carillon.ms(e.scheduled_for), carillon.ms(e.skipped_last), e.reason, e.job_version,
+    carillon.ms(e.fired_at) from unnest(p_jobs, p_lows) i(job_id, low)
   cross join lateral (
-    select e.skipped_last, e.reason from carillon.executions e
+    select e.* from carillon.executions e
     where e.job_id = i.job_id and e.execution_id < i.low and e.skipped_last is not null and e.state = 'SKIPPED'
     order by e.execution_id desc limit 1) e;
-end $$;
-
--- Ids of the ledger with what they should be computed from, after one id and before another. At most p_limit rows are walked
--- over; submissions, which are their own jobs, are not answered. `once`: it fires once, or has. `last_id`: the last row that
--- was walked over, in every answer; alone in one if there is nothing else. No answer: there are no rows.
--- Indexes: executions_pkey, executions_tenant or executions_job; jobs_by_id.
-create or replace function carillon.verify_ids(p_tenant text, p_job uuid, p_after uuid, p_before uuid, p_limit int)
-returns table (last_id uuid, walked int, id uuid, job_id uuid, tenant text, nominal bigint, origin text, once boolean)
-language plpgsql stable
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
-set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
-as $$
-#variable_conflict use_column
-declare
-  v_walked uuid[];
-begin
-  if p_job is not null then
-    v_walked := array(select e.execution_id from carillon.executions e
-                      where e.job_id = p_job and e.job_id <> e.execution_id and e.execution_id > p_after
-                        and e.execution_id < p_before and (p_tenant is null or e.tenant = p_tenant)
-                      order by e.execution_id limit p_limit);
-  elsif p_tenant is not null then
-    v_walked := array(select e.execution_id from carillon.executions e
-                      where e.tenant = p_tenant and e.execution_id > p_after and e.execution_id < p_before
-                      order by e.execution_id limit p_limit);
-  else
-    v_walked := array(select e.execution_id from carillon.executions e
-                      where e.execution_id > p_after and e.execution_id < p_before order by e.execution_id limit p_limit);
-  end if;
-  return query
-  select v_walked[cardinality(v_walked)], cardinality(v_walked), e.execution_id, e.job_id, e.tenant,
-    carillon.ms(e.scheduled_for), e.origin, coalesce(j.type in ('ONE_SHOT', 'DELAYED'), true)
-  from (select 1 where cardinality(v_walked) > 0) any_row
-  left join (
-    select e.* from unnest(v_walked) w(execution_id)
-    -- The limit keeps the planner from looking for the array's ids in the table's rows instead.
-    cross join lateral (
-      select e.execution_id, e.job_id, e.tenant, e.scheduled_for, e.origin from carillon.executions e
-      where e.execution_id = w.execution_id limit 1) e
-    where e.job_id <> e.execution_id and e.origin in ('SCHEDULE', 'BACKFILL', 'SUBMIT')) e on true
-  left join carillon.jobs j on j.job_id = e.job_id
-  order by e.execution_id;
 end $$;

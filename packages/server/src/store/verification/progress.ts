@@ -26,6 +26,9 @@ export interface Progress {
   occurrences: number
   missed: number
   doubled: number
+  stuck: number
+  wrong: number
+  lost: number
   late: number
 }
 
@@ -34,7 +37,7 @@ export async function readProgress(database: Database): Promise<Progress | null>
   const rows = await database.query<Omit<Progress, 'pass'> & { to: number | null; position: string | null }>(
     'verify-read-progress',
     `select carillon.ms(v.verified_until) "verifiedUntil", carillon.ms(v.pass_to) "to", v.position, v.occurrences, v.missed,
-       v.doubled, v.late from carillon.verification v`,
+       v.doubled, v.stuck, v.wrong, v.lost, v.late from carillon.verification v`,
   )
   if (!rows[0]) return null
   const { to, position, ...progress } = rows[0]
@@ -59,6 +62,14 @@ export async function readOldestDue(database: Database): Promise<number | null> 
   return rows[0]?.due ?? null
 }
 
+/** For the audit. */
+export interface Note {
+  tenant: string | null
+  action: string
+  subject: string | null
+  detail: object
+}
+
 export interface Step {
   /** Where the pass began and the step before ended (null: it begins). If it is not so any more, somebody else goes on. */
   from: number
@@ -69,9 +80,11 @@ export interface Step {
   occurrences: number
   missed: number
   doubled: number
+  stuck: number
+  wrong: number
+  lost: number
   late: number
-  /** For the audit. */
-  findings: { tenant: string; action: string; subject: string; detail: object }[]
+  findings: Note[]
 }
 
 /** Writes down a step and what it found, in one go. False: somebody else did. Locks: the row. */
@@ -82,7 +95,8 @@ export async function writeStep(database: Database, step: Step): Promise<boolean
        update carillon.verification v
        set verified_until = case when $2::text is null then carillon.at($3) else v.verified_until end,
          pass_to = case when $2::text is not null then carillon.at($3) end, position = $2,
-         occurrences = v.occurrences + $4, missed = v.missed + $5, doubled = v.doubled + $6, late = v.late + $7
+         occurrences = v.occurrences + $4, missed = v.missed + $5, doubled = v.doubled + $6, late = v.late + $7,
+         stuck = v.stuck + $11, wrong = v.wrong + $12, lost = v.lost + $13
        where v.position is not distinct from $1::text and carillon.ms(v.verified_until) = $10 returning 1
      ), noted as (
        insert into carillon.audit (at, tenant, actor, action, subject, detail)
@@ -91,7 +105,7 @@ export async function writeStep(database: Database, step: Step): Promise<boolean
      select exists (select from moved) written`,
     [
       ...[step.seen, step.position, step.to, step.occurrences, step.missed, step.doubled, step.late],
-      ...[JSON.stringify(step.findings), database.now, step.from],
+      ...[JSON.stringify(step.findings), database.now, step.from, step.stuck, step.wrong, step.lost],
     ],
   )
   return rows[0]!.written

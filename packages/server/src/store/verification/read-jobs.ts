@@ -5,7 +5,9 @@ import type { TimesRow } from '../job-schedule.ts'
 import type { JobRow } from '../rows.ts'
 
 /** What of a definition is needed to compute what it should have done. */
-export type TimedRow = TimesRow & Pick<JobRow, 'tenant' | 'jitter_sec' | 'misfire_after_sec' | 'max_fires'>
+export type TimedRow = TimesRow &
+  Pick<JobRow, 'tenant' | 'jitter_sec' | 'max_fires' | 'misfire' | 'misfire_after_sec' | 'max_catch_up' | 'grace_sec'> &
+  Pick<JobRow, 'start_within_sec' | 'overlap'>
 
 /** What a job was until it was changed. Times in milliseconds. See migrations/0004_verification.sql. */
 export interface KnownSpan {
@@ -33,8 +35,12 @@ export interface VerifiedJob {
   spans: KnownSpan[]
 }
 
+/** A job that is to fire and has no place in the schedules. */
+export type StrandedJob = Pick<VerifiedJob, 'jobId' | 'tenant' | 'createdAt'>
+
 export interface JobsPage {
   jobs: VerifiedJob[]
+  stranded: StrandedJob[]
   /** The last job that was walked over. Null: there are no more. */
   last: string | null
 }
@@ -59,6 +65,7 @@ interface Row {
   spans: KnownSpan[] | null
   /** Null: there is nothing to verify. */
   definitions: (TimedRow & { version: number })[] | null
+  standing: boolean
 }
 
 /** At most `limit` jobs from `fromId` on. */
@@ -78,6 +85,9 @@ export async function readJobsToVerify(
   ])
   return {
     jobs: rows.flatMap((row) => (row.definitions === null ? [] : [jobOf(row, row.definitions)])),
+    stranded: rows.flatMap(({ standing, job_id: jobId, tenant, created_at: createdAt }) =>
+      standing ? [] : [{ jobId, tenant, createdAt }],
+    ),
     last: rows.length < limit ? null : rows.at(-1)!.job_id,
   }
 }

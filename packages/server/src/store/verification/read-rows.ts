@@ -1,59 +1,66 @@
-/** What the ledger has of jobs' occurrences, for the comparison with their schedules. See functions/verify.sql. */
-import { firstIdAt } from '../../domain/identity.ts'
+/** Rows of the ledger, in pages by id: what is wrong with them in themselves, and the ids to compute again. See functions/verify_rows.sql. */
 import type { Database } from '../database.ts'
 
-export interface LedgerEntry {
+/** What the database finds wrong with a row; see domain words in the contract. */
+export type RowFault =
+  | 'ROW_GONE'
+  | 'JOB_GONE'
+  | 'STATE'
+  | 'TIMES'
+  | 'ATTEMPTS'
+  | 'SKIP_REASON'
+  | 'SAME_FENCE'
+  | 'NO_HOLDER'
+  | 'ATTEMPT_OVERDUE'
+  | 'WORKER_LOST'
+  | 'RETRY_OVERDUE'
+  | 'START_OVERDUE'
+  | 'DEADLINE_PASSED'
+  | 'WAITS_FOR_NOTHING'
+  | 'NOT_FIRED'
+
+export interface CheckedRow {
   id: string
-  nominal: number
-  origin: string
-  state: string | null
-  reason: string | null
-  /** The last of those it stands for. Null: only for its own. */
-  last: number | null
-  dueAt: number
-  firedAt: number
-}
-
-/** A SKIPPED row that stands for several occurrences: up to which, and why. */
-export interface Reach {
-  last: number
-  reason: string
-}
-
-/** Nominal times from `low` on and before `high`. */
-export interface Window {
   jobId: string
-  low: number
-  high: number
+  tenant: string
+  nominal: number
+  origin: string | null
+  /** It fires once, or has: then its job's own id may be the right one. */
+  once: boolean
+  /** Null: only its id is still to be computed again. */
+  why: RowFault | null
 }
 
-/** The rows of these windows in their order, each by id; at most `limit` in all, so the last ones may be missing. */
-export async function readLedger(
-  database: Database,
-  windows: Window[],
-  limit: number,
-): Promise<(LedgerEntry & { jobId: string })[]> {
-  if (windows.length === 0) return []
-  return database.query(
-    'verify-ledger',
-    `select job_id "jobId", id, nominal, origin, state, reason, "last", due_at "dueAt", fired_at "firedAt"
-     from carillon.verify_ledger($1, $2, $3, $4)`,
-    [
-      windows.map(({ jobId }) => jobId),
-      windows.map(({ low }) => firstIdAt(low)),
-      windows.map(({ high }) => firstIdAt(high)),
-      limit,
-    ],
-  )
+export interface RowsPage {
+  rows: CheckedRow[]
+  /** Executions that have not ended. */
+  open: number
+  /** The last row that was walked over. Null: there are no more. */
+  last: string | null
 }
 
-/** The last SKIPPED row before each window that stands for several occurrences, by job. */
-export async function readReaches(database: Database, windows: Window[]): Promise<Map<string, Reach>> {
-  if (windows.length === 0) return new Map()
-  const rows = await database.query<Reach & { jobId: string }>(
-    'verify-reaches',
-    'select job_id "jobId", "last", reason from carillon.verify_reaches($1, $2)',
-    [windows.map(({ jobId }) => jobId), windows.map(({ low }) => firstIdAt(low))],
+export interface RowsScope {
+  /** Null: every tenant. */
+  tenant: string | null
+  /** Null: all of them. */
+  jobId: string | null
+  /** Exclusive. */
+  afterId: string
+  /** Exclusive. */
+  beforeId: string
+  limit: number
+  /** A worker silent for that long is lost. Null: not known. */
+  lostMs: number | null
+}
+
+export async function readRows(database: Database, scope: RowsScope): Promise<RowsPage> {
+  const { tenant, jobId, afterId, beforeId, limit, lostMs } = scope
+  const rows = await database.query<CheckedRow & { last: string | null; walked: number; open: number }>(
+    'verify-rows',
+    `select last_id "last", walked, open, id, job_id "jobId", tenant, nominal, origin, once, why
+     from carillon.verify_rows($1, $2, $3, $4, $5, $6, $7)`,
+    [tenant, jobId, afterId, beforeId, limit, lostMs, database.now],
   )
-  return new Map(rows.map(({ jobId, ...reach }) => [jobId, reach]))
+  const { walked, open, last } = rows[0]!
+  return { rows: rows.filter(({ id }) => id !== null), open, last: walked < limit ? null : last }
 }

@@ -123,7 +123,7 @@ begin
         and n.execution_id > p_after and n.execution_id <= v_last and n.execution_id < p_before
       where p_job is null and p_tenant is not null) n
     left join carillon.executions e on e.execution_id = n.execution_id
-    where e.state is distinct from n.state and not (e.execution_id is null and carillon.set_aside(n.execution_id))
+    where e.state is distinct from n.state and not (e.execution_id is null and carillon.is_quarantined(n.execution_id))
     union all
     -- What stands in a queue and is not in the ledger, or has ended there.
     select h.execution_id, coalesce(e.job_id, h.execution_id), coalesce(e.tenant, h.tenant),
@@ -146,7 +146,7 @@ begin
     select u.execution_id, u.execution_id, u.tenant, u.run_at, 'SUBMIT', false, 'NOT_FIRED'
     from carillon.submissions u
     where p_job is null and u.execution_id > p_after and u.execution_id <= v_last and u.execution_id < p_before
-      and u.run_at < v_due and (p_tenant is null or u.tenant = p_tenant) and not carillon.set_aside(u.execution_id)
+      and u.run_at < v_due and (p_tenant is null or u.tenant = p_tenant) and not carillon.is_quarantined(u.execution_id)
   ), figures as (
     select count(*) filter (where r.state is null)::int open from rows r)
   select v_walked[cardinality(v_walked)], cardinality(v_walked), f.open, t.id, t.job_id, coalesce(t.tenant, ''),
@@ -177,7 +177,7 @@ begin
   v_ready := exists (select from carillon.ready q
                      where q.pool = p_pool and q.lane = p_lane and q.tag = p_tag and q.execution_id = p_id);
   case (v_running.execution_id is not null)::int + (v_retry is not null)::int + v_waits::int + v_ready::int
-    when 0 then return case when carillon.set_aside(p_id) then null else 'NO_HOLDER' end;
+    when 0 then return case when carillon.is_quarantined(p_id) then null else 'NO_HOLDER' end;
     when 1 then null;
     else return 'STATE';
   end case;

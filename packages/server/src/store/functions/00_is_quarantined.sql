@@ -1,0 +1,5 @@
+-- Whether an execution is in quarantine: it may then be open and stand in no queue. The one place where verify learns of it.
+-- Index: quarantine_execution.
+create or replace function carillon.is_quarantined(p_id uuid) returns boolean
+  language sql stable parallel safe
+  return exists (select from carillon.quarantine q where q.execution_id = p_id);

@@ -37,6 +37,7 @@ import { Database } from './store/database.ts'
 import { migrate } from './store/migrate.ts'
 import { Isolation } from './store/quarantine/isolation.ts'
 import { waitOut } from './store/wait-out.ts'
+import { DedupeSettler } from './submissions/dedupe-settler.ts'
 import { Submissions } from './submissions/submissions.ts'
 import { BoundTokens } from './targets/bound-tokens.ts'
 import { Duties } from './upkeep/duties.ts'
@@ -93,6 +94,7 @@ export class Engine implements Service {
   readonly #logger: Logger
   readonly #failures: FailureWatch
   readonly #partitioner: Partitioner
+  readonly #dedupeSettler: DedupeSettler
   /** What the loops do, once: for whoever sets the clock and does not want to wait for them. */
   readonly byHand: Readonly<
     Record<'fire' | 'sweep' | 'compareHeld' | 'operate' | 'pauseFailing', () => Promise<unknown>>
@@ -198,6 +200,7 @@ export class Engine implements Service {
         { name: 'pruner', everyMs: 3_600_000, runOnce: () => pruner.runOnce() },
         { name: 'tz watcher', everyMs: 3_600_000, runOnce: () => tzWatcher.runOnce() },
         { name: 'verifier', everyMs: 60_000, runOnce: () => verifier.runOnce() },
+        { name: 'dedupe settler', everyMs: config.pollMs, runOnce: () => this.#dedupeSettler.runOnce() },
       ],
     })
     this.database = database
@@ -210,6 +213,7 @@ export class Engine implements Service {
     const submitter = new Submitter({ database, tag, signals, handOver, receipts })
     this.jobs = new Jobs({ database, signals, clock, tag, pools, targets: options.targets ?? workersOnly })
     this.submissions = new Submissions({ database, clock, jobs: this.jobs, submitter })
+    this.#dedupeSettler = new DedupeSettler({ database, clock, jobs: this.jobs, submitter, logger })
     this.ends = new Ends({ database, signals, logger })
     this.events = new Events({ database, logger })
     this.executions = new Executions({ database, signals, clock, jobs: this.jobs, ends: this.ends })
@@ -232,7 +236,7 @@ export class Engine implements Service {
     this.tokens = new BoundTokens(database)
     this.#partitioner = partitioner
     this.byHand = {
-      fire: () => scheduler.runOnce(),
+      fire: () => this.#dedupeSettler.runOnce().then(() => scheduler.runOnce()),
       sweep: () => sweeper.runOnce(),
       compareHeld: () => this.desk.compareHeld(),
       operate: () => operator.runOnce(),

@@ -1,3 +1,4 @@
+import { encodeJson } from '@carillon/sdk'
 import type { ExecutionView } from '@carillon/server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { poll } from '../../../packages/server/src/embedded/waiting.ts'
@@ -70,19 +71,40 @@ describe('carillon.enqueue in plain SQL', () => {
     await stage.admin.query('delete from carillon.submissions where execution_id = $1', [id])
   })
 
-  it('may be called by a role that may only enqueue', async () => {
-    await stage.admin.query(`create role clerk_${process.pid}; grant usage on schema carillon to clerk_${process.pid};
-      grant insert on carillon.submissions to clerk_${process.pid};
-      grant select on carillon.pools, carillon.installation to clerk_${process.pid}`)
-    try {
-      await stage.admin.query(`set role clerk_${process.pid}`)
-      const [id] = await select(`carillon.enqueue('note', '"by a clerk"')`).finally(() =>
-        stage.admin.query('reset role'),
-      )
-      await expect(ended(id!)).resolves.toMatchObject({ state: 'SUCCEEDED' })
-    } finally {
-      await stage.admin.query(`drop owned by clerk_${process.pid}; drop role clerk_${process.pid}`)
-    }
+  it('says of its functions what they take', async () => {
+    const { rows } = await stage.admin.query<{ name: string }>(
+      `select p.proname name from pg_proc p where p.pronamespace = 'carillon'::regnamespace
+         and p.proname in ('enqueue', 'enqueued', 'complete_in') and obj_description(p.oid, 'pg_proc') is not null order by 1`,
+    )
+    expect(rows.map(({ name }) => name)).toEqual(['complete_in', 'enqueue', 'enqueued'])
+  })
+})
+
+/** JSON with an even number of levels around `inner`. */
+const nested = (levels: number, inner = '1') => `${'[{"a":'.repeat(levels / 2)}${inner}${'}]'.repeat(levels / 2)}`
+
+describe('carillon.enqueue counts levels as the other ways in do', () => {
+  const take = (text: string) =>
+    stage.admin.query(`select carillon.enqueue('note', $1::json, run_at => '2100-01-01')`, [text])
+
+  it.each([
+    ['of numbers', '1'],
+    ['with brackets in strings', String.raw`"]}\"]}"`],
+    ['with NUL, which jsonb does not take', String.raw`"\u0000[[{"`],
+    ['with a lone surrogate', String.raw`"\ud800\\"`],
+    ['with a number beyond jsonb', '1e999999'],
+  ])('%s', async (_, inner) => {
+    await take(nested(96, inner))
+    await expect(take(`[${nested(96, inner)}]`)).rejects.toMatchObject({
+      code: '22023',
+      message: expect.stringMatching(/96 deep/),
+    })
+  })
+
+  it('takes many containers beside each other, and what encodeJson takes', async () => {
+    await take(`[${'{"b": []},'.repeat(200)}0]`)
+    expect(() => encodeJson(JSON.parse(nested(96)), 'payload')).not.toThrow()
+    expect(() => encodeJson(JSON.parse(`[${nested(96)}]`), 'payload')).toThrow(/96 deep/)
   })
 })
 
@@ -126,6 +148,23 @@ const mistakes: [string, string, RegExp, RegExp][] = [
   ['retries', `'note', policy => '{"retryPolicy": 3}'`, /must be JSON objects/, /maxAttempts/],
   ['attempts', `'note', policy => '{"retryPolicy": {"maxAttempts": 0}}'`, /retryPolicy.maxAttempts must be/, /It is 0/],
   ['delays', `'note', policy => '{"retryPolicy": {"delaysMs": ["1"]}}'`, /delaysMs must be an array of whole/, /"1"/],
+  ['no dedupe key', `'note', dedupe => '{}'`, /dedupe must be a JSON object with a key/, /invoice/],
+  ['an empty dedupe key', `'note', dedupe => '{"key": ""}'`, /dedupe.key must be a text of 1 to 200/, /Known are/],
+  ['an unknown dedupe', `'note', dedupe => '{"key": "a", "ttl": 5}'`, /dedupe.ttl is not known/, /windowSec/],
+  [
+    'a dedupe action',
+    `'note', dedupe => '{"key": "a", "onDuplicate": "DROP"}'`,
+    /onDuplicate must be KEEP/,
+    /Known are/,
+  ],
+  [
+    'a window of 0',
+    `'note', dedupe => '{"key": "a", "windowSec": 0}'`,
+    /windowSec must be a whole number/,
+    /Known are/,
+  ],
+  ['a wait alone', `'note', dedupe => '{"key": "a", "maxWaitSec": 5}'`, /goes with onDuplicate DEBOUNCE/, /Known are/],
+  ['a deep payload', `'note', (repeat('[', 97) || repeat(']', 97))::json`, /nested more than 96 deep/, /Flatten/],
   ['names', `'note', policy => '{"retryPolicy": {"nonRetryableErrors": "E"}}'`, /must be an array of names/, /"E"/],
 ]
 

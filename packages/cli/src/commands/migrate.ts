@@ -6,18 +6,27 @@ import { addDatabaseOptions, type DatabaseOptions, databasePlace } from '../data
 export function registerMigrate(program: Command): void {
   addDatabaseOptions(program.command('migrate'))
     .description('bring a database up to this version, or print the SQL for it')
-    .option('--sql', 'only print all the SQL of an empty installation, for psql')
+    .option(
+      '--sql',
+      'only print all the SQL of an empty installation, for psql; with --roles, only the SQL of the roles',
+    )
+    .option('--roles', 'create the roles carillon_node, carillon_enqueue, carillon_complete and carillon_read as well')
     .addHelpText('after', '\nExample:\n  $ carillon migrate --sql | psql "$DATABASE_URL"')
     .action(act(migrate))
 }
 
-async function migrate(context: Context, options: DatabaseOptions & { sql?: boolean }): Promise<void> {
+async function migrate(context: Context, options: DatabaseOptions & { sql?: boolean; roles?: boolean }): Promise<void> {
   const { out } = context
-  const { migrateDatabase, schemaSql } = await import('@carillon/server/administration')
-  if (options.sql) return out.json ? out.document({ sql: schemaSql() }) : out.raw(schemaSql())
+  const { createRoles, migrateDatabase, rolesSql, schemaSql } = await import('@carillon/server/administration')
+  if (options.sql) {
+    const sql = options.roles ? rolesSql() : schemaSql()
+    return out.json ? out.document({ sql }) : out.raw(sql)
+  }
   const migrated = await migrateDatabase(databasePlace(context, options))
+  if (options.roles) await createRoles(databasePlace(context, options))
   const { from, to } = migrated
   out.document(migrated)
   if (from === null) out.line(`The schema is there, version ${to}.`)
   else out.line(from === to ? `Nothing to do: version ${to}.` : `From version ${from} to ${to}.`)
+  if (options.roles) out.line('The roles are there; carillon.allow_tenant() says which tenants a role may name.')
 }

@@ -7,6 +7,7 @@ import { Batcher } from '../lib/batcher.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
+import { readDedupeRequest } from '../store/dedupes/requests.ts'
 import { cancel } from '../store/executions/cancel.ts'
 import {
   type ExecutionKey,
@@ -70,12 +71,18 @@ export class Executions {
     const coming = await this.toCome(tenant, executionId)
     if (coming) throw toCome(executionId, coming)
     // It may have fired between the two questions.
-    const fired = await this.find(tenant, executionId)
+    const fired = (await this.find(tenant, executionId)) ?? (await this.#standing(tenant, executionId))
     if (fired) return fired
     throw new CarillonError('EXECUTION_NOT_FOUND', {
       message: `there is no execution ${executionId}`,
       hint: 'Check the id and the tenant; history is kept for a limited time',
     })
+  }
+
+  /** The execution that stands for an enqueue in SQL with a dedupe key, under another id than the caller got. */
+  async #standing(tenant: string, requestId: string): Promise<ExecutionRecord | null> {
+    const request = isId(requestId) ? await readDedupeRequest(this.#options.database, tenant, requestId) : null
+    return request?.executionId ? this.find(tenant, request.executionId) : null
   }
 
   /** When it has ended, or as it stands after `waitMs`. One that is still to come is waited for too. */

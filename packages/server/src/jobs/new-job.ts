@@ -11,6 +11,8 @@ export interface NewJobOptions {
   /** JSON text. */
   payload: string | null
   now: number
+  /** Of what fires once, if it was given out already. It carries the time of the run. */
+  id?: string
 }
 
 export function newJob(input: JobInput, options: NewJobOptions): NewJob {
@@ -18,7 +20,7 @@ export function newJob(input: JobInput, options: NewJobOptions): NewJob {
   const definition = defineJob(input, { ...options, jobId: '' })
   const nominal = firstOccurrence(definition, options.now)
   // One that fires once carries the time of its run in its id: its execution is it.
-  definition.job_id = newId(input.type === 'ONE_SHOT' || input.type === 'DELAYED' ? nominal : createdAt)
+  definition.job_id = options.id ?? newId(input.type === 'ONE_SHOT' || input.type === 'DELAYED' ? nominal : createdAt)
   const due = nominal + jitterOffsetMs(definition.job_id, definition.jitter_sec)
   return { definition, nominal, due, createdAt }
 }

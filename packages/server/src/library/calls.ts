@@ -301,7 +301,7 @@ function noDedupe(): CarillonError {
   return new CarillonError('VALIDATION', {
     pointer: '/dedupe',
     message: 'dedupe cannot be given beside tx',
-    hint: 'It would hold up others until that transaction ends; enqueue after the commit',
+    hint: 'Which execution stands is known only after the commit: enqueue then, or call carillon.enqueue(…, dedupe => …) in SQL',
   })
 }
 

@@ -5,7 +5,7 @@ import { codeOf } from '../store/trouble.ts'
 import { runIn, type Transaction } from './transaction.ts'
 
 const leaseLost = 'CA001'
-const completeSql = 'select carillon.complete_in($1::uuid, $2::bigint, $3::text)'
+const completeSql = 'select carillon.complete_in($1::uuid, $2::bigint, $3::json)'
 
 export const completeIn: CompleteIn = async (tx, { executionId, fence, result }) => {
   try {

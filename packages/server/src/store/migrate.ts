@@ -73,7 +73,10 @@ async function apply(client: pg.PoolClient, settings: InstallationSettings, now:
       hint: 'Upgrade this node to the version that runs on the other nodes',
     })
   }
-  for (const migration of known.filter((m) => !applied.some((a) => a.version === m.version))) {
+  const missing = known.filter((m) => !applied.some((a) => a.version === m.version))
+  const current = applied.every((m) => m.version <= newest)
+  await requireOwner(client, { behind: missing.length > 0 || (current && !(await functionsMatch(client))) })
+  for (const migration of missing) {
     await client.query(migration.sql)
     await client.query('insert into carillon.migrations (version, name, breaking) values ($1, $2, $3)', [
       migration.version,
@@ -81,8 +84,25 @@ async function apply(client: pg.PoolClient, settings: InstallationSettings, now:
       migration.breaking,
     ])
   }
-  if (applied.every((m) => m.version <= newest)) await layFunctions(client)
+  if (current) await layFunctions(client)
+  if (missing.length > 0) await client.query('select carillon.grant_roles()')
   await createInstallation(client, settings, now)
+}
+
+/** A node need not own the schema, but then somebody else must have brought it to this version. */
+async function requireOwner(client: pg.PoolClient, { behind }: { behind: boolean }): Promise<void> {
+  if (!behind) return
+  const { rows } = await client.query<{ owner: string; owns: boolean; role: string }>(
+    `select nspowner::regrole::text owner, pg_has_role(nspowner, 'usage') owns, current_user role
+     from pg_namespace where nspname = 'carillon'`,
+  )
+  const { owner, owns, role } = rows[0]!
+  if (owns) return
+  throw new CarillonError('CONFIG_INVALID', {
+    pointer: '/databaseUrl',
+    message: `the schema is of another version, and the role ${role} does not own it`,
+    hint: `Run \`carillon migrate\` as ${owner}, then start this node again`,
+  })
 }
 
 async function requireServerVersion(client: pg.PoolClient): Promise<void> {
@@ -98,11 +118,15 @@ async function requireServerVersion(client: pg.PoolClient): Promise<void> {
   }
 }
 
+async function functionsMatch(client: pg.PoolClient): Promise<boolean> {
+  const { rows } = await client.query<{ digest: string }>('select digest from carillon.function_texts')
+  return rows[0]?.digest === digestOf(functionsSql())
+}
+
 async function layFunctions(client: pg.PoolClient): Promise<void> {
+  if (await functionsMatch(client)) return
   const text = functionsSql()
   const digest = digestOf(text)
-  const { rows } = await client.query<{ digest: string }>('select digest from carillon.function_texts')
-  if (rows[0]?.digest === digest) return
   await client.query(text)
   await client.query(
     'insert into carillon.function_texts (digest) values ($1) on conflict (singleton) do update set digest = excluded.digest',
@@ -120,14 +144,14 @@ async function createInstallation(
   settings: InstallationSettings,
   now: Date | null,
 ): Promise<void> {
-  const created = await client.query(
+  const { rowCount: there } = await client.query('select from carillon.installation')
+  if (there === 1) return
+  await client.query(
     `insert into carillon.installation (shard_count, partition_hours, retention_days, floor_id)
      values ($1, $2, $3, carillon.first_id(carillon.ms(
-       date_trunc('day', coalesce($4, clock_timestamp()) at time zone 'UTC') at time zone 'UTC' - interval '1 day')))
-     on conflict (singleton) do nothing`,
+       date_trunc('day', coalesce($4, clock_timestamp()) at time zone 'UTC') at time zone 'UTC' - interval '1 day')))`,
     [settings.shardCount, settings.partitionHours, settings.retentionDays, now],
   )
-  if (created.rowCount === 0) return
   await client.query('insert into carillon.shards (shard) select generate_series(0, $1 - 1)', [settings.shardCount])
   await client.query('select carillon.bind_shards($1)', [settings.shardCount])
   await client.query(`insert into carillon.pools (pool) values ('default')`)
@@ -145,6 +169,11 @@ export function schemaSql(): string {
   const functions = functionsSql()
   const digest = `insert into carillon.function_texts (digest) values ('${digestOf(functions)}');\n`
   return [booksSql, ...migrations, functions, digest].join('\n')
+}
+
+/** The SQL that creates the group roles and grants them what they need; harmless when repeated. */
+export function rolesSql(): string {
+  return readFileSync(new URL('./roles/roles.sql', import.meta.url), 'utf8')
 }
 
 /** The version this program brings a database to. */

@@ -34,12 +34,13 @@ export interface DedupeAnswer {
 
 const maxTries = 50
 
+/** `request`: it was enqueued in SQL, where the caller got this id; see dedupe-settler.ts. */
 export async function submitDeduped(
   options: SubmissionsOptions,
   owner: Owner,
   input: JobInput,
   payload: string | null,
-  once?: Once<Created>,
+  { once, request }: { once?: Once<Created>; request?: string } = {},
 ): Promise<Created> {
   const { clock, database, jobs, submitter } = options
   const { tenant, actor } = owner
@@ -47,7 +48,7 @@ export async function submitDeduped(
   await jobs.require(tenant, input)
   for (let tries = 0; tries < maxTries; tries++) {
     const now = Math.floor(clock.now())
-    const wanted = newJob(input, { tenant, payload, now })
+    const wanted = newJob(input, { tenant, payload, now, id: request })
     await requireKept(database, wanted.nominal)
     const stood = await readStanding(database, tenant, key)
     const decision = decideDedupe(rule, stood, { now, runAt: wanted.nominal })
@@ -71,7 +72,10 @@ export async function submitDeduped(
       jobs: dueNow ? [] : [job],
       submissions: dueNow ? [submissionOf(job, input)] : [],
       entry: await entryOf(once, made),
-      stand: { tenant, key, seen: stood?.submissionId ?? null, withdraw: verdict !== 'NEW', id, firstAt, windowUntil },
+      stand: {
+        ...{ tenant, key, seen: stood?.submissionId ?? null, withdraw: verdict !== 'NEW', id, firstAt, windowUntil },
+        ...(request !== undefined && { request: { id: request, verdict } }),
+      },
     })
     if (written) return made
   }

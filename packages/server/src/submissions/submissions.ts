@@ -64,7 +64,7 @@ export class Submissions {
   /** `payload` is JSON text. Throws AnsweredBefore if the request was. */
   async create(owner: Owner, input: JobInput, payload: string | null, once?: Once<Created>): Promise<Created> {
     const { clock, database, jobs, submitter } = this.#options
-    if (input.dedupe !== undefined) return submitDeduped(this.#options, owner, input, payload, once)
+    if (input.dedupe !== undefined) return submitDeduped(this.#options, owner, input, payload, { once })
     if (!mayBeSubmission(input)) return this.#put(owner, input, payload, once)
     const now = clock.now()
     const job = newJob(input, { tenant: owner.tenant, payload, now })

@@ -6,6 +6,7 @@
  */
 import { timeOf } from '../domain/identity.ts'
 import type { Database } from '../store/database.ts'
+import { pruneDedupeRequests } from '../store/dedupes/requests.ts'
 import { pruneStands, type StandPosition } from '../store/dedupes/stands.ts'
 import { pruneAnswers } from '../store/idempotency/answers.ts'
 import { pruneFlows, pruneJobs, pruneSpans, pruneVersions } from '../store/jobs/prune.ts'
@@ -32,6 +33,7 @@ export class Pruner {
     await drain(() => pruneReceipts(this.#database, floor, batchSize))
     await drain(() => pruneFlows(this.#database, batchSize))
     await drain(() => pruneAnswers(this.#database, batchSize))
+    await drain(() => pruneDedupeRequests(this.#database, batchSize))
     await this.#pruneStands()
     await drain(() => pruneOperations(this.#database, floor, batchSize))
     await forgetNodes(this.#database)

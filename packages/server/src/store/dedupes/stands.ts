@@ -12,6 +12,8 @@ export interface Stand {
   id: string
   firstAt: number
   windowUntil: number | null
+  /** The enqueue in SQL that this settles. */
+  request?: { id: string; verdict: string }
 }
 
 /** What stands under a key. */

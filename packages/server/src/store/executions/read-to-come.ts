@@ -8,7 +8,7 @@ export interface ToCome {
   handler: string
 }
 
-/** Indexes: jobs_by_id, schedules_pkey, submissions_pkey. */
+/** Indexes: jobs_by_id, schedules_pkey, submissions_pkey, dedupe_requests_pkey. */
 export async function readToCome(database: Database, tenant: string, id: string): Promise<ToCome | null> {
   const rows = await database.query<ToCome>(
     'read-to-come',
@@ -18,7 +18,10 @@ export async function readToCome(database: Database, tenant: string, id: string)
        and j.state in ('ACTIVE', 'PAUSED')
      union all
      select carillon.ms(u.run_at), false, u.pool, u.handler from carillon.submissions u
-     where u.execution_id = $1 and u.tenant = $2`,
+     where u.execution_id = $1 and u.tenant = $2
+     union all
+     select carillon.ms(q.run_at), false, q.pool, q.handler from carillon.dedupe_requests q
+     where q.request_id = $1 and q.tenant = $2 and q.settled_at is null`,
     [id, tenant],
   )
   return rows[0] ?? null

@@ -2,9 +2,9 @@
 -- proves that they were asked for.
 --
 -- p_entry: the request's Idempotency-Key and answer, see claim_answer. p_stand: the dedupe key, see take_stand:
--- {tenant, key, seen, withdraw, id, firstAt, windowUntil}. p_jobs: see create_jobs; those that recur are in the audit. The rest: see
+-- {tenant, key, seen, withdraw, id, firstAt, windowUntil}, and the enqueue in SQL that this settles: request {id, verdict}. p_jobs: see create_jobs; those that recur are in the audit. The rest: see
 -- submit. Answers DONE; ANSWERED: the request was answered before; AGAIN: a key was taken since the caller looked.
--- Locks: idempotency, dedupes, what take_stand locks, its own rows by key.
+-- Locks: idempotency, dedupe_requests, dedupes, what take_stand locks, its own rows by key.
 create or replace function carillon.create_work(
   p_entry jsonb, p_stand jsonb, p_actor text, p_jobs jsonb,
   p_ids uuid[], p_tenants text[], p_names text[], p_pools text[], p_lanes smallint[], p_handlers text[], p_tags bigint[],
@@ -19,6 +19,14 @@ declare
 begin
   if not carillon.claim_answer(p_entry, v_now) then
     return 'ANSWERED';
+  end if;
+  if p_stand ? 'request' then
+    update carillon.dedupe_requests q
+    set settled_at = v_now, verdict = p_stand #>> '{request,verdict}', execution_id = (p_stand ->> 'id')::uuid
+    where q.request_id = (p_stand #>> '{request,id}')::uuid and q.settled_at is null;
+    if not found then
+      return 'ANSWERED';
+    end if;
   end if;
   if p_stand is not null and not carillon.take_stand(
       p_stand ->> 'tenant', p_stand ->> 'key', (p_stand ->> 'seen')::uuid, (p_stand ->> 'withdraw')::boolean,

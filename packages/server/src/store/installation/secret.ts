@@ -1,10 +1,10 @@
 import type { Database } from '../database.ts'
 
-/** What signs the tokens of this installation. Never changes. */
+/** What signs the tokens of this installation. Never changes. Readable by the owner of the schema and by nodes. */
 export async function readSecret(database: Database): Promise<Buffer> {
   const rows = await database.query<{ secret: Buffer }>(
-    'read-installation-secret',
-    'select secret from carillon.installation',
+    'read-completion-secret',
+    'select completion_secret secret from carillon.secrets',
   )
   return rows[0]!.secret
 }

@@ -4,7 +4,6 @@
  * it would make every attach scan it.
  */
 import type pg from 'pg'
-import { firstIdAt } from '../../domain/identity.ts'
 import type { Database } from '../database.ts'
 
 export interface Installation {
@@ -58,46 +57,11 @@ export async function readPartitions(database: Database): Promise<Partition[]> {
   return rows
 }
 
-/**
- * So much of a page of the ledger is filled by births, in per cent: the rest must hold all of its rows once more, and longer,
- * when they end, or an end moves and writes every index. [m] Lives of 100 bytes of payload, 50 per cent: 15 of 100 moved; 40:
- * none, 5 % less WAL, 9 % smaller indexes, a table 6 % larger.
- */
-const ledgerFill = 40
-
-/** Builds the partition that starts at `from` and attaches it. Harmless if it is there already. */
+/** Builds the partition that starts at `from` and attaches it. Harmless if it is there already. See functions/partitions.sql. */
 export async function createPartition(database: Database, from: number, until: number): Promise<void> {
   await withConnection(database, { lockTimeoutMs: 1_000, statementTimeoutMs: 10_000 }, async (client) => {
-    for (const parent of parents) {
-      const name = `${parent}_p${from}`
-      const low = firstIdAt(from)
-      const high = firstIdAt(until)
-      const { rows } = await client.query<{ attached: boolean }>(
-        `select exists (select from pg_inherits where inhrelid = to_regclass('carillon.${name}')) attached`,
-      )
-      if (rows[0]!.attached) continue
-      await client.query('begin')
-      try {
-        // One node at a time; the others find it attached.
-        await client.query(`select pg_advisory_xact_lock(hashtext('carillon.${name}'))`)
-        await client.query(`
-          create table if not exists carillon.${name} (
-            like carillon.${parent} including defaults including constraints including indexes,
-            constraint bounds check (execution_id >= '${low}' and execution_id < '${high}')
-          ) with (fillfactor = ${parent === 'executions' ? ledgerFill : 100}, autovacuum_vacuum_insert_scale_factor = 0.2)`)
-        const attached = await client.query(`select from pg_inherits where inhrelid = 'carillon.${name}'::regclass`)
-        if (attached.rowCount === 0) {
-          await client.query(
-            `alter table carillon.${parent} attach partition carillon.${name} for values from ('${low}') to ('${high}')`,
-          )
-          await client.query(`alter table carillon.${name} drop constraint bounds`)
-        }
-        await client.query('commit')
-      } catch (error) {
-        await client.query('rollback')
-        throw error
-      }
-    }
+    for (const parent of parents)
+      await client.query('select carillon.create_partition($1, $2, $3)', [parent, from, until])
   })
 }
 
@@ -138,11 +102,18 @@ export async function dropPartition(database: Database, from: number): Promise<v
   await withConnection(database, { lockTimeoutMs: 1_000, statementTimeoutMs: 60_000 }, async (client) => {
     for (const parent of parents) {
       const name = `${parent}_p${from}`
-      const { rows } = await client.query<{ pending: boolean | null; there: boolean }>(
+      const { rows } = await client.query<{ pending: boolean | null; there: boolean; owned: boolean }>(
         `select (select inhdetachpending from pg_inherits where inhrelid = to_regclass('carillon.${name}')) pending,
-           to_regclass('carillon.${name}') is not null there`,
+           to_regclass('carillon.${name}') is not null there,
+           (select pg_has_role(relowner, 'usage') from pg_class where oid = 'carillon.${parent}'::regclass) owned`,
       )
-      const { pending, there } = rows[0]!
+      const { pending, there, owned } = rows[0]!
+      if (!owned) {
+        // Everyone waits behind the lock that this waits for.
+        await client.query('set lock_timeout = 200')
+        await client.query('select carillon.drop_partition($1, $2)', [parent, from])
+        continue
+      }
       if (pending === true)
         await client.query(`alter table carillon.${parent} detach partition carillon.${name} finalize`)
       if (pending === false)

@@ -31,6 +31,7 @@ export type ScheduleInput = Pick<
   | 'interval'
   | 'timezone'
   | 'dst'
+  | 'dayFields'
   | 'maxFires'
   | 'jitterSec'
   | 'misfire'

@@ -107,6 +107,17 @@ export interface DstPolicy {
   overlap: (typeof dstOverlaps)[number]
 }
 
+/**
+ * What a change of the clock does to times that a schedule names: moved out of a gap, moved onto a time that fires anyway, not
+ * run at all; run at the first, at the second, or at both passes of an hour that comes twice.
+ */
+export const clockChangeEffects = ['SHIFTED', 'MERGED', 'SKIPPED', 'FIRST', 'SECOND', 'BOTH'] as const
+export type ClockChangeEffect = (typeof clockChangeEffects)[number]
+
+/** A cron with both day fields restricted: EITHER of them is enough, or BOTH must match. */
+export const dayFieldPolicies = ['EITHER', 'BOTH'] as const
+export type DayFields = (typeof dayFieldPolicies)[number]
+
 export interface RetryPolicy {
   /** Tries in all; the first one counts. */
   maxAttempts: number

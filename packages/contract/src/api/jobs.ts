@@ -3,7 +3,7 @@ import { Execution, executionFilterFields } from '../schemas/execution.ts'
 import { Job, JobInput, JobPatch } from '../schemas/job.ts'
 import { BackfillInput, DryRun, Operation } from '../schemas/operation.ts'
 import { closed, Instant, Json, Name, Nullable, Traceparent, Uuid, Word } from '../schemas/scalars.ts'
-import { dedupeVerdicts, jobStates, jobTypes } from '../words.ts'
+import { clockChangeEffects, dedupeVerdicts, jobStates, jobTypes } from '../words.ts'
 import { operation } from './operation.ts'
 import { labelFilter, Page, pageFields } from './pages.ts'
 
@@ -313,12 +313,14 @@ export const jobOperations = {
     summary: 'The times a schedule would fire',
     body: Type.Object(
       {
-        type: Word(['CRON', 'INTERVAL']),
+        type: Word(['CRON', 'INTERVAL', 'ONE_SHOT']),
+        runAt: JobInput.properties.runAt,
         schedule: JobInput.properties.schedule,
         interval: JobInput.properties.interval,
         anchor: JobInput.properties.anchor,
         timezone: JobInput.properties.timezone,
         dst: JobInput.properties.dst,
+        dayFields: JobInput.properties.dayFields,
         startAt: JobInput.properties.startAt,
         endAt: JobInput.properties.endAt,
         after: Type.Optional(Instant),
@@ -351,6 +353,26 @@ function fires() {
           },
           closed,
         ),
+      ),
+      clockChanges: Type.Array(
+        Type.Object(
+          {
+            at: Type.String({ format: 'date-time', description: 'When the clock of the zone is changed.' }),
+            effect: Word(clockChangeEffects, {
+              description:
+                'What becomes of times that the schedule names. They do not exist that day: SHIFTED (moved), MERGED (moved ' +
+                'onto a time that fires anyway), SKIPPED (they do not run). They come twice that day and run at the FIRST, ' +
+                'at the SECOND, or at BOTH.',
+            }),
+            local: Type.String({
+              description: 'The first of these times on the clock of the zone.',
+              examples: ['2030-03-10T02:30:00'],
+            }),
+            count: Type.Integer({ description: 'How many such times there are.' }),
+          },
+          closed,
+        ),
+        { description: 'The changes of the clock among these times that touch the schedule.' },
       ),
     },
     { ...closed, title: 'Fires' },

@@ -1,9 +1,10 @@
 /** Jobs and submissions as they are asked for. Bounds come from ranges.ts, words from words.ts, defaults from defaults.ts. */
 import { type Static, Type } from 'typebox'
-import { defaults } from '../defaults.ts'
+import { defaults, limits } from '../defaults.ts'
 import { ranges } from '../ranges.ts'
 import {
   backoffs,
+  dayFieldPolicies,
   dedupeActions,
   dedupeStates,
   deliveries,
@@ -17,7 +18,20 @@ import {
   priorities,
 } from '../words.ts'
 import { MergePatch } from './merge-patch.ts'
-import { Amount, closed, Instant, Integer, Json, Labels, Name, Nullable, Traceparent, Uuid, Word } from './scalars.ts'
+import {
+  Amount,
+  closed,
+  Instant,
+  InstantOrLocal,
+  Integer,
+  Json,
+  Labels,
+  Name,
+  Nullable,
+  Traceparent,
+  Uuid,
+  Word,
+} from './scalars.ts'
 
 export const RetryPolicy = Type.Object(
   {
@@ -131,12 +145,12 @@ export const DstPolicy = Type.Object(
 /** When a job fires: exactly one of the four time fields, by type. */
 const scheduleFields = {
   type: Word(jobTypes),
-  runAt: Type.Optional(Instant),
+  runAt: Type.Optional(InstantOrLocal),
   delayMs: Type.Optional(Integer(ranges.delayMs)),
   schedule: Type.Optional(
     Type.String({
-      maxLength: 200,
-      description: 'CRON: 5 or 6 fields, or `@hourly` and the like.',
+      maxLength: limits.scheduleLength,
+      description: 'CRON: 5 or 6 fields, or `@hourly` and the like. docs/schedules.md has the grammar.',
       examples: ['0 3 * * *'],
     }),
   ),
@@ -146,6 +160,12 @@ const scheduleFields = {
   anchor: Type.Optional(Instant),
   timezone: Type.Optional(Type.String({ minLength: 1, maxLength: 200, default: defaults.timezone })),
   dst: Type.Optional(DstPolicy),
+  dayFields: Type.Optional(
+    Word(dayFieldPolicies, {
+      default: defaults.dayFields,
+      description: 'CRON with both day fields restricted: a day fires if EITHER of them matches, or only if BOTH do.',
+    }),
+  ),
   startAt: Type.Optional(Instant),
   endAt: Type.Optional(Instant),
   maxFires: Type.Optional(Integer(ranges.maxFires)),
@@ -227,9 +247,16 @@ export const Job = Type.Object(
     interval: Nullable(Type.String()),
     anchor: Nullable(Instant),
     runAt: Nullable(Instant),
+    runAtLocal: Nullable(
+      Type.String({
+        description: '`runAt` as it was asked for, if that was a time on the clock of `timezone`.',
+        examples: ['2030-01-31T08:00:00'],
+      }),
+    ),
     delayMs: Nullable(Type.Integer()),
     timezone: Type.String(),
     dst: Type.Object({ gap: Word(dstGaps), overlap: Word(dstOverlaps) }),
+    dayFields: Word(dayFieldPolicies, { description: 'Of a CRON with both day fields restricted: how they combine.' }),
     startAt: Nullable(Instant),
     endAt: Nullable(Instant),
     maxFires: Nullable(Type.Integer()),

@@ -145,8 +145,9 @@ export class TestStore {
     const { jobId = newId(Date.now()), nominal, ...columns } = options
     const first = nominal ?? Math.floor(Date.now() / 1_000) * 1_000 - 3_600_000
     const definition: JobRow = {
-      ...{ job_id: jobId, tenant, name: 'job', type: 'INTERVAL', run_at: null, delay_ms: null, cron: null },
-      ...{ interval: 'PT1S', timezone: 'UTC', dst_gap: 'SHIFT', dst_overlap: 'FIRST' },
+      ...{ job_id: jobId, tenant, name: 'job', type: 'INTERVAL', run_at: null, run_local: null },
+      ...{ delay_ms: null, cron: null },
+      ...{ interval: 'PT1S', timezone: 'UTC', dst_gap: 'SHIFT', dst_overlap: 'FIRST', day_fields: 'EITHER' },
       ...{ anchor: new Date(first).toISOString(), start_at: null, end_at: null, max_fires: null, jitter_sec: 0 },
       ...{ misfire: 'FIRE_ALL', misfire_after_sec: 60, max_catch_up: 1000, grace_sec: null, start_within_sec: null },
       ...{ deadline_sec: null, overlap: 'ALLOW', pool: 'default', lane: 2, handler: 'h', payload: null, policy: null },

@@ -1,4 +1,5 @@
-/** Times to come, as a table: on the clock of the zone, in UTC, how far away, and where the clock is changed. */
+/** Times to come, as a table: on the clock of the zone, in UTC, how far away, and what changes of the clock do to them. */
+import type { ClockChangeEffect } from '@carillon/contract'
 import type { Output } from './output.ts'
 import { absolute, relative } from './times.ts'
 
@@ -9,31 +10,48 @@ export interface Fire {
   dst: string | null
 }
 
+export interface ClockChange {
+  at: string
+  effect: ClockChangeEffect
+  local: string
+  count: number
+}
+
+interface Row {
+  at: string
+  local: string
+  /** Null: it does not fire. */
+  scheduledFor: string | null
+  remark: string
+}
+
 const remarks: Record<string, string> = {
   SHIFTED: 'the clock jumps over this time: it runs as far after the jump',
   FIRST: 'the clock shows this time twice: it runs the first time',
   SECOND: 'the clock shows this time twice: it runs the second time',
 }
+const runsTwice = 'the clock shows this time twice: it runs both times'
 
 export function showFires(
   out: Output,
-  { timezone, fires, now }: { timezone: string; fires: readonly Fire[]; now: number },
+  shown: { timezone: string; fires: readonly Fire[]; clockChanges: readonly ClockChange[]; now: number },
 ): void {
-  out.document({ timezone, fires })
+  const { timezone, fires, clockChanges, now } = shown
+  out.document({ timezone, fires, clockChanges })
   if (out.json) return
-  const rows = fires.map((fire, i) => ({ ...fire, change: changeOf(fires[i - 1], fire) }))
-  const marked = rows.some((row) => remarkOf(row) !== '')
+  const rows = rowsOf(fires, clockChanges)
+  const marked = rows.some(({ remark }) => remark !== '')
   out.table(
     rows,
     [
       { header: timezone, value: (row) => `${weekday(row.local)} ${spaced(row.local)}` },
-      { header: 'UTC', value: (row) => absolute(row.scheduledFor) },
-      { header: '', value: (row) => relative(Date.parse(row.scheduledFor), now) },
+      { header: 'UTC', value: (row) => (row.scheduledFor === null ? '-' : absolute(row.scheduledFor)) },
+      { header: '', value: (row) => (row.scheduledFor ? relative(Date.parse(row.scheduledFor), now) : '') },
       ...(marked
         ? [
             {
               header: 'CLOCK',
-              value: remarkOf,
+              value: ({ remark }: Row) => remark,
               paint: () => (text: string) => out.style('yellow', text),
               flexible: true,
             },
@@ -44,8 +62,28 @@ export function showFires(
   )
 }
 
-function remarkOf(row: Fire & { change: string }): string {
-  return row.dst === null ? row.change : (remarks[row.dst] ?? row.dst)
+/** The fires and, between them, the times that the clock takes away. */
+function rowsOf(fires: readonly Fire[], changes: readonly ClockChange[]): Row[] {
+  const doubled = changes.filter(({ effect }) => effect === 'BOTH')
+  const rows = fires.map((fire, i): Row => {
+    const twice = fire.dst !== null && fire.dst !== 'SHIFTED' && doubled.some(({ at }) => isNear(at, fire.scheduledFor))
+    const remark =
+      fire.dst === null ? changeOf(fires[i - 1], fire) : twice ? runsTwice : (remarks[fire.dst] ?? fire.dst)
+    return { at: fire.scheduledFor, local: fire.local, scheduledFor: fire.scheduledFor, remark }
+  })
+  for (const { at, effect, local, count } of changes) {
+    if (effect !== 'SKIPPED' && effect !== 'MERGED') continue
+    const others = count > 1 ? ` (and ${count - 1} more)` : ''
+    const what = effect === 'SKIPPED' ? 'it does not run' : 'moved, it falls on a time that runs anyway'
+    rows.push({ at, local, scheduledFor: null, remark: `the clock jumps over this time${others}: ${what}` })
+  }
+  // A time that is taken away stands before what runs at the moment of the change.
+  const order = ({ at, scheduledFor }: Row) => Date.parse(at) - (scheduledFor === null ? 0.5 : 0)
+  return rows.sort((a, b) => order(a) - order(b))
+}
+
+function isNear(change: string, fire: string): boolean {
+  return Math.abs(Date.parse(change) - Date.parse(fire)) <= 86_400_000
 }
 
 /** The offset is another one than at the fire before. */

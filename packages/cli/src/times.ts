@@ -62,6 +62,11 @@ export function instantArgument(now: () => number): (text: string) => string {
   }
 }
 
+/** An instant with an offset, or a time on the clock of a zone that is given beside it. */
+export function instantOrLocal(text: string): string {
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?$/i.test(text) ? text : instant(text)
+}
+
 export function instant(text: string): string {
   const whole = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i.test(whole) || Number.isNaN(Date.parse(whole)))

@@ -22,12 +22,13 @@ export function scheduleOf(job: Job): string {
   const zone = job.timezone === 'UTC' ? '' : ` ${job.timezone}`
   switch (job.type) {
     case 'CRON':
-      return `${job.schedule}${zone}`
+      return `${job.schedule}${job.dayFields === 'BOTH' ? ' (both day fields)' : ''}${zone}`
     case 'INTERVAL':
       return `every ${job.interval}${/^P(?!T)/.test(job.interval ?? '') ? zone : ''}`
     case 'DELAYED':
       return `after ${duration(job.delayMs ?? 0)}`
     case 'ONE_SHOT':
+      if (job.runAtLocal !== null) return `once, ${job.runAtLocal.replace('T', ' ')}${zone}`
       return job.runAt === null ? 'once' : `once, ${absolute(job.runAt)}`
   }
 }

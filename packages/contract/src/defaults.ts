@@ -1,4 +1,4 @@
-import type { Delivery, DstPolicy, MisfirePolicy, OverlapPolicy, Priority, RetryPolicy } from './words.ts'
+import type { DayFields, Delivery, DstPolicy, MisfirePolicy, OverlapPolicy, Priority, RetryPolicy } from './words.ts'
 
 /** What a job gets when it does not say otherwise. */
 export const defaults = Object.freeze({
@@ -6,6 +6,7 @@ export const defaults = Object.freeze({
   pool: 'default',
   timezone: 'UTC',
   dst: Object.freeze({ gap: 'SHIFT', overlap: 'FIRST' }) as DstPolicy,
+  dayFields: 'EITHER' as DayFields,
   priority: 'NORMAL' as Priority,
   retryPolicy: Object.freeze({
     maxAttempts: 4,
@@ -36,4 +37,6 @@ export const limits = Object.freeze({
   errorBytes: 16 * 1024,
   labels: 16,
   nameLength: 200,
+  /** Of a cron expression. */
+  scheduleLength: 1_000,
 })

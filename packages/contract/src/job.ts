@@ -29,6 +29,7 @@ export const schedulePolicyFields = [
   'anchor',
   'timezone',
   'dst',
+  'dayFields',
   'startAt',
   'endAt',
   'maxFires',

@@ -13,7 +13,7 @@ export const timeFields = { ONE_SHOT: 'runAt', DELAYED: 'delayMs', CRON: 'schedu
 export const fieldsOfType: Readonly<Record<JobType, readonly string[]>> = {
   ONE_SHOT: ['runAt'],
   DELAYED: ['delayMs'],
-  CRON: ['schedule'],
+  CRON: ['schedule', 'dayFields'],
   INTERVAL: ['interval', 'anchor'],
 }
 
@@ -147,6 +147,17 @@ export interface DstPolicy {
   gap: (typeof dstGaps)[number]
   overlap: (typeof dstOverlaps)[number]
 }
+
+/**
+ * What a change of the clock does to times that a schedule names: moved out of a gap, moved onto a time that fires anyway, not
+ * run at all; run at the first, at the second, or at both passes of an hour that comes twice.
+ */
+export const clockChangeEffects = ['SHIFTED', 'MERGED', 'SKIPPED', 'FIRST', 'SECOND', 'BOTH'] as const
+export type ClockChangeEffect = (typeof clockChangeEffects)[number]
+
+/** A cron with both day fields restricted: EITHER of them is enough, or BOTH must match. */
+export const dayFieldPolicies = ['EITHER', 'BOTH'] as const
+export type DayFields = (typeof dayFieldPolicies)[number]
 
 export interface RetryPolicy {
   /** Tries in all; the first one counts. */

@@ -119,7 +119,7 @@ describe('a preview', () => {
     [{ type: 'INTERVAL', schedule: '* * * * *' }, 'VALIDATION', '/interval'],
     [{ type: 'CRON', schedule: '* * * * *', interval: 'PT1H' }, 'VALIDATION', '/schedule'],
     [{ type: 'CRON', schedule: '* * * * *', anchor: '2027-01-01T00:00:00Z' }, 'VALIDATION', '/anchor'],
-    [{ type: 'ONE_SHOT' }, 'VALIDATION', '/type'],
+    [{ type: 'ONE_SHOT' }, 'VALIDATION', '/runAt'],
     [{ type: 'CRON', schedule: '* * *' }, 'SCHEDULE_INVALID', '/schedule'],
     [{ type: 'CRON', schedule: '0 0 31 2 *' }, 'SCHEDULE_NEVER_FIRES', '/schedule'],
     [{ type: 'INTERVAL', interval: 'PT0.5S' }, 'SCHEDULE_INVALID', '/interval'],

@@ -25,6 +25,8 @@ const shown: Job = {
   interval: 'PT1H',
   anchor: '2030-01-01T00:00:00.000Z',
   runAt: null,
+  runAtLocal: null,
+  dayFields: 'EITHER',
   delayMs: null,
   timezone: 'UTC',
   dst: defaults.dst,

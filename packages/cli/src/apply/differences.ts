@@ -36,6 +36,7 @@ function wantedFields(wanted: DeclaredJob, job: Job): Fields {
     schedule: null,
     interval: null,
     timezone: defaults.timezone,
+    dayFields: defaults.dayFields,
     maxFires: null,
     jitterSec: 0,
     misfire: defaults.misfire,

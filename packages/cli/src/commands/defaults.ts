@@ -38,6 +38,7 @@ const meanings: Record<string, string> = {
   timezone: 'the zone a cron expression is read in',
   'dst.gap': 'a time that does not exist runs as far after the jump as it lay after its hour',
   'dst.overlap': 'a time that comes twice runs the first time',
+  dayFields: 'a cron with both day fields restricted fires if either matches',
   'retryPolicy.maxAttempts': 'tries in all; the first one counts',
   'retryPolicy.jitter': 'a random part of this share of the delay is added',
   timeoutSec: 'for each attempt',

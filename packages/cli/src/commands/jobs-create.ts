@@ -1,11 +1,19 @@
-import { misfirePolicies, overlapPolicies, priorities, type WireJobInput } from '@carillon/contract'
+import {
+  dayFieldPolicies,
+  dstGaps,
+  dstOverlaps,
+  misfirePolicies,
+  overlapPolicies,
+  priorities,
+  type WireJobInput,
+} from '@carillon/contract'
 import { type Command, Option } from 'commander'
 import { act, type Context } from '../context.ts'
 import { label } from '../execution-filter.ts'
 import { UsageError } from '../failure.ts'
 import { parseJson, parseYaml, readText } from '../files.ts'
 import { wholeNumber } from '../pages.ts'
-import { instant, parseSpan } from '../times.ts'
+import { instantOrLocal, parseSpan } from '../times.ts'
 import { showJob } from './jobs.ts'
 
 export function registerCreate(jobs: Command): void {
@@ -20,9 +28,16 @@ export function registerCreate(jobs: Command): void {
     .option('--http <url>', 'call this URL instead of a handler')
     .addOption(new Option('--cron <expression>', 'on a cron schedule').conflicts(['every', 'at', 'in']))
     .addOption(new Option('--every <duration>', 'at an interval: ISO 8601 such as PT15M').conflicts(['at', 'in']))
-    .addOption(new Option('--at <time>', 'once, then: ISO 8601 with an offset').argParser(instant).conflicts('in'))
+    .addOption(
+      new Option('--at <time>', 'once, then: ISO 8601 with an offset, or a time on the clock of --timezone')
+        .argParser(instantOrLocal)
+        .conflicts('in'),
+    )
     .addOption(new Option('--in <span>', 'once, after a time such as 90s or 2h').argParser(parseSpan))
-    .option('--timezone <zone>', 'of the cron expression, such as Europe/Berlin')
+    .option('--timezone <zone>', 'of the cron expression or the time, such as Europe/Berlin')
+    .addOption(new Option('--gap <policy>', 'a time that does not exist').choices(dstGaps))
+    .addOption(new Option('--twice <policy>', 'a time that comes twice').choices(dstOverlaps))
+    .addOption(new Option('--day-fields <policy>', 'a cron with both day fields').choices(dayFieldPolicies))
     .option('--payload <json>', 'for the handler')
     .addOption(new Option('--priority <priority>').choices(priorities))
     .addOption(new Option('--overlap <policy>', 'when it still runs').choices(overlapPolicies))
@@ -39,6 +54,7 @@ Without --cron, --every, --at and --in it runs now.
 Examples:
   $ carillon jobs create --handler greet --payload '{"name": "Ada"}'
   $ carillon jobs create --key nightly --handler report --cron '0 3 * * *' --timezone Europe/Berlin
+  $ carillon jobs create --handler greet --at 2030-03-10T02:30 --timezone America/New_York
   $ carillon jobs create -f job.yaml`,
     )
     .action(act(createJob))
@@ -56,6 +72,9 @@ interface CreateOptions {
   at?: string
   in?: number
   timezone?: string
+  gap?: (typeof dstGaps)[number]
+  twice?: (typeof dstOverlaps)[number]
+  dayFields?: WireJobInput['dayFields']
   payload?: string
   priority?: WireJobInput['priority']
   overlap?: WireJobInput['overlap']
@@ -89,7 +108,8 @@ async function fromFile(path: string): Promise<WireJobInput> {
 }
 
 function fromFlags(options: Omit<CreateOptions, 'file' | 'idempotencyKey'>): WireJobInput {
-  const { handler, pool, http, cron, every, at, in: delayMs, maxAttempts, label: labels, payload, ...same } = options
+  const { handler, pool, http, cron, every, at, in: delayMs, maxAttempts, label: labels, payload, ...others } = options
+  const { gap, twice, ...same } = others
   if ((handler === undefined) === (http === undefined))
     throw new UsageError({ message: 'what is to be run?', hint: 'Give --handler or --http, or a file with -f' })
   if (http !== undefined && pool !== undefined)
@@ -97,6 +117,7 @@ function fromFlags(options: Omit<CreateOptions, 'file' | 'idempotencyKey'>): Wir
   return {
     ...same,
     ...whenOf({ cron, every, at, delayMs }),
+    ...((gap || twice) && { dst: { ...(gap && { gap }), ...(twice && { overlap: twice }) } }),
     target: http === undefined ? { handler, ...(pool !== undefined && { pool }) } : { http: { url: http } },
     ...(payload !== undefined && { payload: parseJson(payload, '--payload') }),
     ...(maxAttempts !== undefined && { retryPolicy: { maxAttempts } }),

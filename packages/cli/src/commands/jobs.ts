@@ -156,6 +156,9 @@ async function deleteJob(
 
 async function nextFires({ node, out, now }: Context, options: { count: number }, reference: string): Promise<void> {
   const jobId = await jobIdOf(node, reference)
-  const { timezone, fires } = await node.call('nextFires', { params: { jobId }, query: { count: options.count } })
-  showFires(out, { timezone, fires, now: now() })
+  const { timezone, fires, clockChanges } = await node.call('nextFires', {
+    params: { jobId },
+    query: { count: options.count },
+  })
+  showFires(out, { timezone, fires, clockChanges, now: now() })
 }

@@ -1,5 +1,6 @@
 /** When a schedule fires: what is asked, and the answer. */
 import { Type } from 'typebox'
+import { clockChangeEffects } from '../words.ts'
 import { JobInput } from './job.ts'
 import { byType } from './job-types.ts'
 import { closed, Described, Instant, Nullable, ShownAs, Text, Word } from './scalars.ts'
@@ -7,10 +8,10 @@ import { closed, Described, Instant, Nullable, ShownAs, Text, Word } from './sca
 export const howMany = Type.Optional(
   Type.Integer({ minimum: 1, maximum: 1_000, default: 10, description: 'At most this many times.' }),
 )
-const { schedule, interval, anchor, timezone, dst, startAt, endAt } = JobInput.properties
+const { runAt, schedule, interval, anchor, timezone, dst, dayFields, startAt, endAt } = JobInput.properties
 const previewFields = {
-  type: Word(['CRON', 'INTERVAL'], { description: 'Which kind of schedule.' }),
-  ...{ schedule, interval, anchor, timezone, dst, startAt, endAt },
+  type: Word(['CRON', 'INTERVAL', 'ONE_SHOT'], { description: 'Which kind of schedule.' }),
+  ...{ runAt, schedule, interval, anchor, timezone, dst, dayFields, startAt, endAt },
   after: Type.Optional(Described(Instant, 'Times after this one. Left out: from now on.')),
   count: howMany,
 }
@@ -18,7 +19,7 @@ export const PreviewInput = ShownAs(
   Type.Object(previewFields, closed),
   byType(previewFields, {
     title: 'PreviewInput',
-    names: { CRON: 'CronPreview', INTERVAL: 'IntervalPreview' },
+    names: { CRON: 'CronPreview', INTERVAL: 'IntervalPreview', ONE_SHOT: 'OneShotPreview' },
     description: 'A schedule, by `type`.',
   }),
 )
@@ -43,6 +44,23 @@ export const Fires = Type.Object(
         closed,
       ),
       { description: 'In the order of time.' },
+    ),
+    clockChanges: Type.Array(
+      Type.Object(
+        {
+          at: Described(Instant, 'When the clock of the zone is changed.'),
+          effect: Word(clockChangeEffects, {
+            description:
+              'What becomes of times that the schedule names. They do not exist that day: SHIFTED (moved), MERGED (moved ' +
+              'onto a time that fires anyway), SKIPPED (they do not run). They come twice that day and run at the FIRST, ' +
+              'at the SECOND, or at BOTH.',
+          }),
+          local: Text('The first of these times on the clock of the zone.', { examples: ['2030-03-10T02:30:00'] }),
+          count: Type.Integer({ description: 'How many such times there are.' }),
+        },
+        closed,
+      ),
+      { description: 'The changes of the clock among these times that touch the schedule.' },
     ),
   },
   { ...closed, title: 'Fires', description: 'When a schedule fires.' },

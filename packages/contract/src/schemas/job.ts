@@ -1,8 +1,9 @@
 /** Jobs and submissions as they are asked for. Bounds come from ranges.ts, words from words.ts, defaults from defaults.ts. */
 import { type Static, Type } from 'typebox'
-import { defaults } from '../defaults.ts'
+import { defaults, limits } from '../defaults.ts'
 import { ranges } from '../ranges.ts'
 import {
+  dayFieldPolicies,
   dedupeActions,
   dedupeStates,
   deliveries,
@@ -22,6 +23,7 @@ import {
   closed,
   Described,
   Instant,
+  InstantOrLocal,
   Integer,
   Json,
   Labels,
@@ -107,12 +109,12 @@ export const DstPolicy = Type.Object(
 /** When a job fires: exactly one of the four time fields, by type (job-types.ts). */
 const scheduleFields = {
   type: Word(jobTypes, { description: 'When the job fires: once, after a delay, by cron, or at an interval.' }),
-  runAt: Type.Optional(Described(Instant, 'ONE_SHOT: when to run. Left out: now.')),
+  runAt: Type.Optional(InstantOrLocal),
   delayMs: Type.Optional(Integer(ranges.delayMs, { description: 'DELAYED: milliseconds from now until it runs.' })),
   schedule: Type.Optional(
     Type.String({
-      maxLength: 200,
-      description: 'CRON: 5 or 6 fields, or `@hourly` and the like.',
+      maxLength: limits.scheduleLength,
+      description: 'CRON: 5 or 6 fields, or `@hourly` and the like. docs/schedules.md has the grammar.',
       examples: ['0 3 * * *'],
     }),
   ),
@@ -135,6 +137,12 @@ const scheduleFields = {
     }),
   ),
   dst: Type.Optional(DstPolicy),
+  dayFields: Type.Optional(
+    Word(dayFieldPolicies, {
+      default: defaults.dayFields,
+      description: 'CRON with both day fields restricted: a day fires if EITHER of them matches, or only if BOTH do.',
+    }),
+  ),
   startAt: Type.Optional(Described(Instant, 'Occurrences before this instant do not fire.')),
   endAt: Type.Optional(Described(Instant, 'Occurrences at or after this instant do not fire.')),
   maxFires: Type.Optional(Integer(ranges.maxFires, { description: 'After this many fires the job is COMPLETED.' })),
@@ -318,6 +326,11 @@ export const Job = Type.Object(
     interval: Nullable(Text('INTERVAL: its duration.')),
     anchor: Nullable(Described(Instant, 'INTERVAL: the instant that the intervals are counted from.')),
     runAt: Nullable(Described(Instant, 'ONE_SHOT: when it runs.')),
+    runAtLocal: Nullable(
+      Text('`runAt` as it was asked for, if that was a time on the clock of `timezone`.', {
+        examples: ['2030-01-31T08:00:00'],
+      }),
+    ),
     delayMs: Nullable(Type.Integer({ description: 'DELAYED: milliseconds from its creation until it runs.' })),
     timezone: Text('IANA time zone in which the schedule is read.'),
     dst: Type.Object(
@@ -327,6 +340,7 @@ export const Job = Type.Object(
       },
       { description: 'What the schedule does when the clocks change.' },
     ),
+    dayFields: Word(dayFieldPolicies, { description: 'Of a CRON with both day fields restricted: how they combine.' }),
     startAt: Nullable(Described(Instant, 'Occurrences before this instant do not fire.')),
     endAt: Nullable(Described(Instant, 'Occurrences at or after this instant do not fire.')),
     maxFires: Nullable(Type.Integer({ description: 'After this many fires the job is COMPLETED.' })),

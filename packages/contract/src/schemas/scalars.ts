@@ -14,6 +14,17 @@ export const Instant = Type.String({
   examples: ['2030-01-31T08:00:00Z'],
 })
 
+/** An instant, or a time on the clock of a zone that stands beside it. */
+export const InstantOrLocal = Type.String({
+  pattern:
+    '^(19[7-9][0-9]|[2-9][0-9]{3})-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?([Zz]|[+-][0-9]{2}:?[0-9]{2})?$',
+  maxLength: 40,
+  description:
+    'ISO 8601, the years 1970 to 9999. With an offset it is an instant; without one it is a time on the clock of `timezone`, ' +
+    'which must be given, and `dst` says what happens if that time does not exist or comes twice.',
+  examples: ['2030-01-31T08:00:00Z', '2030-01-31T08:00:00'],
+})
+
 export const Name = Type.String({ minLength: 1, maxLength: 200, ...plainText })
 
 /** How a caller names a job. */

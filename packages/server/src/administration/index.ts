@@ -1,7 +1,7 @@
 /** For programs that look after an installation: they reach its database, but start no node. */
 import '../lib/temporal.ts'
 
-export { type Fires, type FireView, type PreviewInput, previewFires } from '../jobs/preview.ts'
+export { type ClockChangeView, type Fires, type FireView, type PreviewInput, previewFires } from '../jobs/preview.ts'
 export { type ApiKey, type ApiKeyInput, createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts'
 export { checkJob } from './check-job.ts'
 export { type DatabasePlace, type ReachedDatabase, reachDatabase } from './connection.ts'

@@ -1,17 +1,19 @@
 /**
- * Which days of a month a cron's two day fields admit. If both fields are restricted, either matches. The answer
+ * Which days of a month a cron's two day fields admit. If both fields are restricted, the policy `dayFields` says whether
+ * EITHER of them is enough or BOTH must match. The answer
  * depends only on the length of the month and the weekday it begins with: 28 cases, each a bit mask (bit 0 is the
  * 1st), computed once. So a date that no month has is found by looking at the masks, not by searching the calendar.
  */
+import type { DayFields } from '@carillon/contract'
 import type { CronFields, DaysOfMonth, DaysOfWeek } from './cron-fields.ts'
 
 export class MonthDays {
   readonly #masks = new Int32Array(28)
 
-  constructor(fields: Pick<CronFields, 'daysOfMonth' | 'daysOfWeek'>) {
+  constructor(fields: Pick<CronFields, 'daysOfMonth' | 'daysOfWeek'>, dayFields: DayFields) {
     for (let length = 28; length <= 31; length++) {
       for (let firstWeekday = 0; firstWeekday < 7; firstWeekday++) {
-        this.#masks[(length - 28) * 7 + firstWeekday] = maskOf(fields, length, firstWeekday)
+        this.#masks[(length - 28) * 7 + firstWeekday] = maskOf(fields, dayFields, length, firstWeekday)
       }
     }
   }
@@ -34,7 +36,12 @@ export class MonthDays {
   }
 }
 
-function maskOf(fields: Pick<CronFields, 'daysOfMonth' | 'daysOfWeek'>, length: number, firstWeekday: number): number {
+function maskOf(
+  fields: Pick<CronFields, 'daysOfMonth' | 'daysOfWeek'>,
+  dayFields: DayFields,
+  length: number,
+  firstWeekday: number,
+): number {
   const { daysOfMonth, daysOfWeek } = fields
   let mask = 0
   for (let day = 1; day <= length; day++) {
@@ -42,7 +49,7 @@ function maskOf(fields: Pick<CronFields, 'daysOfMonth' | 'daysOfWeek'>, length: 
     const byMonth = () => matchesDayOfMonth(daysOfMonth, day, length, firstWeekday)
     const byWeek = () => matchesDayOfWeek(daysOfWeek, day, length, weekday)
     const matches =
-      daysOfMonth.restricted && daysOfWeek.restricted
+      dayFields === 'EITHER' && daysOfMonth.restricted && daysOfWeek.restricted
         ? byMonth() || byWeek()
         : (!daysOfMonth.restricted || byMonth()) && (!daysOfWeek.restricted || byWeek())
     if (matches) mask |= 1 << (day - 1)
@@ -52,7 +59,9 @@ function maskOf(fields: Pick<CronFields, 'daysOfMonth' | 'daysOfWeek'>, length: 
 
 function matchesDayOfMonth(field: DaysOfMonth, day: number, length: number, firstWeekday: number): boolean {
   if (field.days.has(day) || field.beforeLast.has(length - day)) return true
-  if (field.lastWeekday && day === nearestWeekday(length, length, firstWeekday)) return true
+  for (const before of field.nearestBeforeLast) {
+    if (before < length && day === nearestWeekday(length - before, length, firstWeekday)) return true
+  }
   for (const wanted of field.nearestWeekday) {
     if (wanted <= length && day === nearestWeekday(wanted, length, firstWeekday)) return true
   }

@@ -56,22 +56,40 @@ describe('fields', () => {
     expect(parseCron(nickname)).toEqual(parseCron(expression))
   })
 
-  it.each(['*', '?', '*/2', '0/2', '8/3', '0-23', '0-23/2', '*,5', '*/2,*/3'])(
-    'hour %s follows elapsed time',
+  it.each(['*', '?', '*/1', '0/1', '0-23', '0-23/1', '*,5', '12-11', '0-11,12-23', '*/2,1/2'])(
+    'hour %s is every hour: it follows elapsed time',
     (hour) => {
       expect(parseCron(`0 ${hour} * * *`).followsElapsedTime).toBe(true)
     },
   )
 
-  it.each(['2', '1-5', '0,12', '9-17/2', '*/24', '*/2,5', '23/2'])('hour %s is fixed', (hour) => {
+  const fixed = [
+    '2',
+    '1-5',
+    '0,12',
+    '9-17/2',
+    '*/2',
+    '0/2',
+    '8/3',
+    '0-23/2',
+    '1/1',
+    '*/24',
+    '*/2,5',
+    '*/2,*/3',
+    '22-4/2',
+  ]
+  it.each(fixed)('hour %s is a list of fixed hours', (hour) => {
     expect(parseCron(`0 ${hour} * * *`).followsElapsedTime).toBe(false)
   })
 })
 
 describe('errors name the field and say what is allowed', () => {
   it.each([
-    ['60 * * * *', 'minute: "60" is out of range', 'The minute is 0 to 59'],
-    ['* 24 * * *', 'hour: "24" is out of range', 'The hour is 0 to 23'],
+    ['60 * * * *', 'minute: "60" is out of range', 'write 0'],
+    ['99 * * * *', 'minute: "99" is out of range', 'The minute is 0 to 59'],
+    ['* 24 * * *', 'hour: "24" is out of range', 'Midnight is hour 0: write 0'],
+    ['* 0-24 * * *', 'hour: "0-24" is out of range', '0-23'],
+    ['* 25 * * *', 'hour: "25" is out of range', 'The hour is 0 to 23'],
     ['* * 0 * *', 'day of month: "0" is out of range', 'The day of month is 1 to 31'],
     ['* * * 13 *', 'month: "13" is out of range', 'The month is 1 to 12 or JAN to DEC'],
     ['* * * * 8', 'day of week: "8" is out of range', 'The day of week is 0 to 7 or SUN to SAT'],
@@ -81,8 +99,10 @@ describe('errors name the field and say what is allowed', () => {
     ['*/61 * * * *', 'minute: "*/61" has the step "61"', '1 to 60'],
     ['1/2/3 * * * *', 'minute: "1/2/3" has more than one step', '0 to 59'],
     ['1,,2 * * * *', 'minute: "1,,2" has an empty place', '0 to 59'],
-    ['5-1 * * * *', 'minute: "5-1" is a range that runs backwards', '5-59,0-1'],
-    ['* * * * FRI-MON', 'day of week: "FRI-MON" is a range that runs backwards', 'FRI-6,0-MON'],
+    ['* * * * TUES', 'day of week: "TUES" is not understood', 'Write TUE or TUESDAY'],
+    ['* * * SEPT *', 'month: "SEPT" is not understood', 'Write SEP or SEPTEMBER'],
+    ['H * * * *', 'minute: "H" is not understood', 'jitterSec'],
+    ['0~30 * * * *', 'minute: "0~30" is not understood', 'jitterSec'],
     ['1-2-3 * * * *', 'minute: "1-2-3" is not a range', '0 to 59'],
     ['-5 * * * *', 'minute: "-5" is not understood', '0 to 59'],
     ['1.5 * * * *', 'minute: "1.5" is not understood', '0 to 59'],
@@ -96,7 +116,11 @@ describe('errors name the field and say what is allowed', () => {
     ['* * * *', 'the expression has 4 fields', '5 fields'],
     ['', 'the expression has 0 fields', '5 fields'],
     ['0 0 0 1 1 * 2027', 'the expression has 7 fields', 'no year field'],
-    ['@reboot', '@reboot is not a known form', '@hourly'],
+    ['@fortnightly', '@fortnightly is not a known form', '@hourly'],
+    ['@reboot', '@reboot is not a known form', 'when your program starts'],
+    ['@every 1h', '@every 1h is not a known form', 'type INTERVAL with the interval PT1H '],
+    ['@every 1h30m5s', '@every 1h30m5s is not a known form', 'PT1H30M5S'],
+    ['@every fortnight', '@every fortnight is not a known form', 'ISO 8601 duration such as PT1H'],
     [`${'1,'.repeat(600)}1 * * * *`, 'more than 1000 characters', 'Shorten'],
   ])('%s', (expression, message, hint) => {
     const error = errorOf(expression)

@@ -3,6 +3,7 @@
  * here, with the field named and its range given: what passes this file fires (see `cron-days.ts` for dates that no
  * month has). Names and letters are read in any case.
  */
+import { limits } from '@carillon/contract'
 import { fieldSpecs, invalidCron, invalidField, parseField, parseValue } from './cron-field.ts'
 
 export interface CronFields {
@@ -13,8 +14,8 @@ export interface CronFields {
   daysOfMonth: DaysOfMonth
   daysOfWeek: DaysOfWeek
   /**
-   * The hour field is `*` or a step: the schedule follows elapsed time through changes of the clock. Otherwise it
-   * names fixed hours and the DST policy applies.
+   * The hour field names every hour (`*`, `*` + `/1`, `0-23`): the schedule follows elapsed time through changes of the
+   * clock. Otherwise it names fixed hours, also as a step of two hours or more, and the DST policy applies.
    */
   followsElapsedTime: boolean
 }
@@ -26,8 +27,8 @@ export interface DaysOfMonth {
   beforeLast: Set<number>
   /** `15W`: the weekday (Monday to Friday) nearest to the 15th, in the same month. */
   nearestWeekday: Set<number>
-  /** `LW`: the last Monday to Friday of the month. */
-  lastWeekday: boolean
+  /** `LW`, `L-2W`: the weekday nearest to so many days before the last one, in the same month. */
+  nearestBeforeLast: Set<number>
 }
 
 export interface DaysOfWeek {
@@ -50,38 +51,34 @@ const nicknames: Record<string, string> = {
   '@annually': '0 0 1 1 *',
 }
 
-const longestExpression = 1_000
-
 export function parseCron(expression: string): CronFields {
   const fields = splitFields(expression)
   const [second, minute, hour, dayOfMonth, month, dayOfWeek] = fields
-  const hours = parseField(fieldSpecs.hour, hour)
+  const hours = parseField(fieldSpecs.hour, hour).values
   return {
     seconds: parseField(fieldSpecs.second, second).values,
     minutes: parseField(fieldSpecs.minute, minute).values,
-    hours: hours.values,
+    hours,
     months: parseField(fieldSpecs.month, month).values,
     daysOfMonth: parseDaysOfMonth(dayOfMonth),
     daysOfWeek: parseDaysOfWeek(dayOfWeek),
-    followsElapsedTime: hours.values.size === 24 || (hours.open && hours.values.size > 1),
+    followsElapsedTime: hours.size === 24,
   }
 }
 
 type SixFields = [string, string, string, string, string, string]
 
 function splitFields(expression: string): SixFields {
-  if (expression.length > longestExpression) {
+  if (expression.length > limits.scheduleLength) {
     throw invalidCron(
-      `the expression has more than ${longestExpression} characters`,
+      `the expression has more than ${limits.scheduleLength} characters`,
       'Shorten its lists with ranges and steps',
     )
   }
   let text = expression.trim().toUpperCase()
   if (text.startsWith('@')) {
     const known = nicknames[text.toLowerCase()]
-    if (known === undefined) {
-      throw invalidCron(`${text.toLowerCase()} is not a known form`, `Use one of ${Object.keys(nicknames).join(', ')}`)
-    }
+    if (known === undefined) throw invalidCron(`${text.toLowerCase()} is not a known form`, hintForNickname(text))
     text = known
   }
   const fields = text.split(/\s+/)
@@ -95,28 +92,41 @@ function splitFields(expression: string): SixFields {
   )
 }
 
+function hintForNickname(text: string): string {
+  const every = /^@EVERY\s+(?:(\d+)D)?(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?$/.exec(text)
+  if (every) {
+    const [, days, hours, minutes, seconds] = every
+    const time = [hours && `${hours}H`, minutes && `${minutes}M`, seconds && `${seconds}S`].filter(Boolean).join('')
+    const interval = `P${days ? `${days}D` : ''}${time && `T${time}`}`
+    if (interval !== 'P')
+      return `Use type INTERVAL with the interval ${interval} (in library calls: every: '${interval}')`
+  }
+  if (text.startsWith('@EVERY')) return 'Use type INTERVAL with an ISO 8601 duration such as PT1H'
+  if (text === '@REBOOT') return 'Nothing is started with a machine here: submit the work when your program starts'
+  return `Use one of ${Object.keys(nicknames).join(', ')}`
+}
+
 function parseDaysOfMonth(text: string): DaysOfMonth {
   const spec = fieldSpecs.dayOfMonth
   const beforeLast = new Set<number>()
   const nearestWeekday = new Set<number>()
-  let lastWeekday = false
+  const nearestBeforeLast = new Set<number>()
   const field = parseField(spec, text, (element) => {
-    const offset = /^L(?:-(\d{1,2}))?$/.exec(element)
+    const fromEnd = /^(?:L(?:-(\d{1,2}))?(W?)|WL)$/.exec(element)
     const nearest = /^(\d{1,2})W$/.exec(element)
-    if (offset) {
-      const days = Number(offset[1] ?? 0)
+    if (fromEnd) {
+      const days = Number(fromEnd[1] ?? 0)
       if (days > 30) throw invalidField(spec, element, 'is out of range', 'L-n takes n from 0 to 30')
-      beforeLast.add(days)
+      if (element.endsWith('W') || element === 'WL') nearestBeforeLast.add(days)
+      else beforeLast.add(days)
     } else if (nearest) {
       nearestWeekday.add(parseValue(spec, element, nearest[1]!))
-    } else if (element === 'LW' || element === 'WL') {
-      lastWeekday = true
     } else {
       return false
     }
     return true
   })
-  return { restricted: !field.wildcard, days: field.values, beforeLast, nearestWeekday, lastWeekday }
+  return { restricted: !field.wildcard, days: field.values, beforeLast, nearestWeekday, nearestBeforeLast }
 }
 
 function parseDaysOfWeek(text: string): DaysOfWeek {
@@ -139,6 +149,5 @@ function parseDaysOfWeek(text: string): DaysOfWeek {
     }
     return true
   })
-  const weekdays = new Set([...field.values].map((day) => day % 7))
-  return { restricted: !field.wildcard, weekdays, last, nth }
+  return { restricted: !field.wildcard, weekdays: field.values, last, nth }
 }

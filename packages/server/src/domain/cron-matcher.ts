@@ -3,12 +3,14 @@
  * number of milliseconds it would be in UTC (see `civil.ts`). Both operations go by whole months, never by seconds,
  * so a year of a one-second cron is counted as fast as a year of a yearly one.
  */
-import { CarillonError } from '@carillon/contract'
+import { CarillonError, type DayFields } from '@carillon/contract'
 import { type CivilDate, civilFromDays, monthLength, weekdayOf } from './civil.ts'
 import { MonthDays } from './cron-days.ts'
 import { type CronFields, parseCron } from './cron-fields.ts'
 
 const daySeconds = 86_400
+/** After so many days, 400 years, the calendar repeats, weekdays and all. */
+const calendarDays = 146_097
 
 export class CronMatcher {
   readonly followsElapsedTime: boolean
@@ -19,14 +21,14 @@ export class CronMatcher {
   readonly #days: MonthDays
   readonly #firstTime: number
 
-  constructor(expression: string) {
+  constructor(expression: string, dayFields: DayFields) {
     const fields: CronFields = parseCron(expression)
     this.followsElapsedTime = fields.followsElapsedTime
     this.#seconds = new Units(fields.seconds, 60)
     this.#minutes = new Units(fields.minutes, 60)
     this.#hours = new Units(fields.hours, 24)
     this.#months = fields.months
-    this.#days = new MonthDays(fields)
+    this.#days = new MonthDays(fields, dayFields)
     this.#firstTime = this.#timeFrom(0)
     if (!this.#days.existsIn(fields.months)) {
       throw new CarillonError('SCHEDULE_NEVER_FIRES', {
@@ -45,24 +47,49 @@ export class CronMatcher {
   next(wall: number, limit: number): number | null {
     const second = Math.floor(wall / 1_000) + 1
     const day = Math.floor(second / daySeconds)
-    const date = civilFromDays(day)
-    let found = -1
-    if (this.#matchesDay(day, date)) {
-      const time = this.#timeFrom(second - day * daySeconds)
-      if (time >= 0) found = day * daySeconds + time
-    }
-    if (found < 0) {
-      const later = this.#nextDay(day + 1, Math.floor(limit / (daySeconds * 1_000)))
-      if (later === null) return null
-      found = later * daySeconds + this.#firstTime
-    }
-    return found * 1_000 <= limit ? found * 1_000 : null
+    const time = this.#matchesDay(day, civilFromDays(day)) ? this.#timeFrom(second - day * daySeconds) : -1
+    if (time >= 0) return within((day * daySeconds + time) * 1_000, limit)
+    const later = this.#nextDay(day + 1, Math.floor(limit / (daySeconds * 1_000)))
+    return later === null ? null : within((later * daySeconds + this.#firstTime) * 1_000, limit)
   }
 
   /** How many matches lie after `from` and not after `to`. */
   count(from: number, to: number): number {
     if (to <= from) return 0
     return this.#countUpTo(to) - this.#countUpTo(from) + this.#countDays(from, to) * this.#timesUpTo(daySeconds - 1)
+  }
+
+  /**
+   * The shortest distance between two neighbouring matches, if it is at most `limitMs`; otherwise some longer one. Follows
+   * from the sets level by level; the days are walked through only if it depends on them.
+   */
+  shortestDistance(limitMs: number): number {
+    let shortest = Infinity
+    let width = 0
+    for (const [units, seconds] of [
+      [this.#seconds, 1],
+      [this.#minutes, 60],
+      [this.#hours, 3_600],
+    ] as const) {
+      shortest = Math.min(shortest, units.closest * seconds - width)
+      width += (units.last - units.first) * seconds
+    }
+    const nextDay = daySeconds - width
+    if (nextDay * 1_000 > limitMs || nextDay >= shortest) return Math.min(shortest, nextDay) * 1_000
+    return Math.min(shortest, this.#closestDays() * daySeconds - width) * 1_000
+  }
+
+  /** The fewest days from one matching day to the next, over the 400 years after which the calendar repeats. */
+  #closestDays(): number {
+    let closest = Infinity
+    let day = this.#nextDay(0, calendarDays)
+    while (day !== null && closest > 1) {
+      const next: number | null = this.#nextDay(day + 1, 2 * calendarDays)
+      if (next === null || day > calendarDays) break
+      closest = Math.min(closest, next - day)
+      day = next
+    }
+    return closest
   }
 
   /** Matches from midnight up to this wall clock. */
@@ -149,14 +176,26 @@ export class CronMatcher {
   }
 }
 
+function within(wall: number, limit: number): number | null {
+  return wall <= limit ? wall : null
+}
+
 /** A set of small numbers with its next member and its rank as look-ups. */
 class Units {
   readonly size: number
+  readonly first: number
+  readonly last: number
+  /** The shortest distance between two neighbouring members; Infinity if there is one only. */
+  readonly closest: number
   readonly #next: Int8Array
   readonly #below: Int8Array
 
   constructor(values: Set<number>, limit: number) {
+    const ordered = [...values].sort((a, b) => a - b)
     this.size = values.size
+    this.first = ordered[0]!
+    this.last = ordered.at(-1)!
+    this.closest = Math.min(...ordered.slice(1).map((value, i) => value - ordered[i]!))
     this.#next = new Int8Array(limit + 1).fill(-1)
     this.#below = new Int8Array(limit + 1)
     for (let value = limit - 1; value >= 0; value--)

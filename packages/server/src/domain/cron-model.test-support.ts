@@ -58,7 +58,7 @@ export const cronModels: fc.Arbitrary<CronModel> = fc
     text: [minute, hour, dayOfMonth, month, dayOfWeek].map((field) => field.text).join(' '),
     minutes: minute.values ?? everyNth(0, 59, 1),
     hours: hour.values ?? everyNth(0, 23, 1),
-    followsElapsedTime: hour.text.startsWith('*'),
+    followsElapsedTime: hour.text === '*',
     months: month.values,
     daysOfMonth: dayOfMonth.values,
     daysOfWeek: dayOfWeek.values,

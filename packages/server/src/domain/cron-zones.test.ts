@@ -136,6 +136,20 @@ describe('at every change of the clock', () => {
   })
 })
 
+describe('at the earliest times there are', () => {
+  it('next comes to everything that count counts, in every zone', () => {
+    const until = instant('1970-01-04T00:00Z')
+    for (const zone of everyZone) {
+      for (const expression of ['0 20 * * *', '30 1 * * *', '0 */5 * * *', '15 * 31 12 *', '0 0 1 1 *', '0 12 * * 3']) {
+        const schedule = cron(expression, zone)
+        const times = upcoming(schedule, { startAt: null, endAt: until }, -1, 1_000)
+        if (times.length !== schedule.count(-1, until)) expect.fail(`${expression} in ${zone}: ${times}`)
+      }
+    }
+    expect(cron('0 20 * * *', 'America/New_York').next(-1)).toBe(instant('1970-01-01T01:00Z'))
+  })
+})
+
 function wallClock(wall: number): Temporal.PlainDateTime {
   return Temporal.Instant.fromEpochMilliseconds(wall).toZonedDateTimeISO('UTC').toPlainDateTime()
 }

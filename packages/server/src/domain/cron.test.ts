@@ -134,11 +134,16 @@ describe('New York, 9 March 2025: 02:00 to 03:00 does not exist', () => {
     ])
   })
 
-  it('every second hour has nothing shifted into it', () => {
+  it('every second hour is a list of hours: 02:00 is moved, or skipped', () => {
     expect(fires(cron('0 */2 * * *', zone), '2025-03-08T23:00-05:00', 3, zone)).toEqual([
       '2025-03-09T00:00-05:00',
+      '2025-03-09T03:00-04:00',
       '2025-03-09T04:00-04:00',
-      '2025-03-09T06:00-04:00',
+    ])
+    const skipping = cron('0 */2 * * *', zone, { gap: 'SKIP', overlap: 'FIRST' })
+    expect(fires(skipping, '2025-03-08T23:00-05:00', 2, zone)).toEqual([
+      '2025-03-09T00:00-05:00',
+      '2025-03-09T04:00-04:00',
     ])
   })
 })

@@ -7,12 +7,13 @@
  * [m] a step: 0.2-0.5 µs; 29 February in Berlin 1.5 µs, 20 µs where the zone's segments are not remembered.
  *     Compiling: 40 µs. A year of `* * * * * *` counted in New York: 60 µs.
  */
-import type { DstPolicy } from '@carillon/contract'
+import type { DayFields, DstPolicy } from '@carillon/contract'
 import { dayMs } from './civil.ts'
 import { CronMatcher } from './cron-matcher.ts'
+import { shortestNearChanges } from './near-changes.ts'
 import type { Schedule } from './schedule.ts'
 import { earliestInstant, latestInstant } from './time-range.ts'
-import type { Segment, Zone } from './zone.ts'
+import { noSegment, type Segment, type Zone } from './zone.ts'
 import { farthestOffsetMs, type Span, spansOf } from './zone-spans.ts'
 
 const searchYears = 100
@@ -23,15 +24,14 @@ export class CronSchedule implements Schedule {
   readonly #zone: Zone
   /** Null: the schedule follows elapsed time, and every real instant counts. */
   readonly #policy: DstPolicy | null
-  #segment: Segment
-  #spans: readonly Span[]
+  /** Where the last question was; the zone is looked at when the first one is asked. */
+  #segment: Segment = noSegment
+  #spans: readonly Span[] = []
 
-  constructor(expression: string, zone: Zone, policy: DstPolicy) {
-    this.#matcher = new CronMatcher(expression)
+  constructor(expression: string, zone: Zone, policy: DstPolicy, dayFields: DayFields) {
+    this.#matcher = new CronMatcher(expression, dayFields)
     this.#zone = zone
     this.#policy = this.#matcher.followsElapsedTime ? null : policy
-    this.#segment = zone.segmentAt(earliestInstant)
-    this.#spans = spansOf(this.#segment, this.#policy)
   }
 
   next(after: number): number | null {
@@ -60,6 +60,11 @@ export class CronSchedule implements Schedule {
       }
     }
     return count
+  }
+
+  shortestDistance(after: number, limitMs: number): number {
+    const ordinary = this.#matcher.shortestDistance(limitMs)
+    return Math.min(ordinary, shortestNearChanges(this, this.#zone, Math.max(after, earliestInstant - 1), limitMs))
   }
 
   /** No occurrence from `instant` on is earlier than this: skips the segments that a rare date cannot be in. */

@@ -8,11 +8,14 @@
 import type { DstPolicy } from '@carillon/contract'
 import { addMonths, type CivilDate, civilFromDays, dayMs, daysFromCivil } from './civil.ts'
 import type { IntervalDuration } from './interval-duration.ts'
+import { shortestNearChanges } from './near-changes.ts'
 import type { Schedule } from './schedule.ts'
 import { latestInstant } from './time-range.ts'
 import type { Zone } from './zone.ts'
 import { instantsOf } from './zone-spans.ts'
 
+/** After 400 years the calendar repeats. */
+const calendarMonths = 4_800
 const averageMonthMs = 30.436875 * dayMs
 
 /** Elapsed time only: everything is arithmetic. */
@@ -32,6 +35,10 @@ export class ElapsedInterval implements Schedule {
 
   count(after: number, until: number): number {
     return until <= after ? 0 : this.#upTo(Math.min(until, latestInstant)) - this.#upTo(Math.min(after, latestInstant))
+  }
+
+  shortestDistance(): number {
+    return this.#periodMs
   }
 
   /** How many occurrences there are up to and including this instant. */
@@ -82,6 +89,19 @@ export class CalendarInterval implements Schedule {
     let count = 0
     for (let at = this.next(after); at !== null && at <= until; at = this.next(at)) count++
     return count
+  }
+
+  shortestDistance(after: number, limitMs: number): number {
+    let ordinary = this.#averageMs
+    if (this.#duration.months > 0) {
+      let previous = this.#nth(0)
+      for (let n = 1; n <= calendarMonths; n++) {
+        const next = this.#nth(n)
+        ordinary = Math.min(ordinary, next.wall + next.elapsedMs - previous.wall - previous.elapsedMs)
+        previous = next
+      }
+    }
+    return Math.min(ordinary, shortestNearChanges(this, this.#zone, Math.max(after, this.#anchor - 1), limitMs))
   }
 
   #nth(n: number): { wall: number; elapsedMs: number } {

@@ -13,32 +13,22 @@ export function jitterOffsetMs(jobId: string, jitterSec: number): number {
   return Math.floor((bits / 2 ** 48) * jitterSec * 1_000)
 }
 
-/** A schedule's shortest distance is looked for among this many occurrences: more than a day of a 15-minute cron. */
-const occurrencesLookedAt = 100
-
-/** Jitter must be smaller than the period: the shortest distance between the occurrences that come after `after`. */
+/**
+ * Jitter must be smaller than the period: the shortest distance between the occurrences that come after `after`, on a day
+ * with a change of the clock as well.
+ */
 export function checkJitter(schedule: Schedule, jitterSec: number, after = 0): void {
   if (!Number.isFinite(jitterSec) || jitterSec < 0) {
     throw invalid(`${jitterSec} is not a number of seconds`, 'Give 0 (none) or the seconds to spread over')
   }
-  const periodMs = shortestDistanceMs(schedule, after)
+  if (jitterSec === 0) return
+  const periodMs = schedule.shortestDistance(after, jitterSec * 1_000)
   if (jitterSec * 1_000 >= periodMs) {
     throw invalid(
       `a jitter of ${jitterSec} s is not smaller than the shortest distance between two occurrences, ${periodMs / 1_000} s`,
       `Use less than ${periodMs / 1_000}, or a longer period`,
     )
   }
-}
-
-function shortestDistanceMs(schedule: Schedule, after: number): number {
-  let shortest = Infinity
-  let previous = schedule.next(after)
-  for (let i = 1; i < occurrencesLookedAt && previous !== null; i++) {
-    const next = schedule.next(previous)
-    if (next !== null) shortest = Math.min(shortest, next - previous)
-    previous = next
-  }
-  return shortest
 }
 
 function invalid(message: string, hint: string): CarillonError {

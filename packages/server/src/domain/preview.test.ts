@@ -6,7 +6,7 @@ import { unbounded } from './schedule.ts'
 const usual: DstPolicy = { gap: 'SHIFT', overlap: 'FIRST' }
 
 function cron(expression: string, timezone: string, dst: Partial<DstPolicy> = {}): RecurringSpec {
-  return { type: 'CRON', expression, timezone, dst: { ...usual, ...dst } }
+  return { type: 'CRON', expression, timezone, dst: { ...usual, ...dst }, dayFields: 'EITHER' }
 }
 
 function every(interval: string, anchor: string): RecurringSpec {
@@ -14,7 +14,7 @@ function every(interval: string, anchor: string): RecurringSpec {
 }
 
 function marked(spec: RecurringSpec, after: string, count: number): string[] {
-  return preview(spec, unbounded, Date.parse(after), count).map(({ local, dst }) => `${local} ${dst}`)
+  return preview(spec, unbounded, Date.parse(after), count).fires.map(({ local, dst }) => `${local} ${dst}`)
 }
 
 describe('the next times of a schedule', () => {
@@ -125,9 +125,77 @@ describe('the next times of a schedule', () => {
     expect(marked(spec, after, expected.length)).toEqual(expected)
   })
 
+  it.each([
+    [
+      'a time that the clock jumps over is moved',
+      cron('30 2/6 * * *', 'America/New_York'),
+      '2026-03-08T00:00:00Z',
+      ['SHIFTED 2026-03-08T02:30:00 x1'],
+    ],
+    [
+      'or left out',
+      cron('30 2/6 * * *', 'America/New_York', { gap: 'SKIP' }),
+      '2026-03-08T00:00:00Z',
+      ['SKIPPED 2026-03-08T02:30:00 x1'],
+    ],
+    [
+      'or falls on a time that runs anyway',
+      cron('0,30 2,3 * * *', 'America/New_York'),
+      '2026-03-08T00:00:00Z',
+      ['MERGED 2026-03-08T02:00:00 x2'],
+    ],
+    [
+      'half an hour: one is moved, one stays',
+      cron('10,40 2 * * *', 'Australia/Lord_Howe'),
+      '2027-10-02T12:00:00Z',
+      ['MERGED 2027-10-03T02:10:00 x1'],
+    ],
+    [
+      'a time that comes twice',
+      cron('30 1/12 * * *', 'America/New_York'),
+      '2026-11-01T00:00:00Z',
+      ['FIRST 2026-11-01T01:30:00 x1'],
+    ],
+    [
+      'the second time',
+      cron('30 1/12 * * *', 'America/New_York', { overlap: 'SECOND' }),
+      '2026-11-01T00:00:00Z',
+      ['SECOND 2026-11-01T01:30:00 x1'],
+    ],
+    [
+      'both times',
+      cron('*/30 1 * * *', 'America/New_York', { overlap: 'BOTH' }),
+      '2026-11-01T00:00:00Z',
+      ['BOTH 2026-11-01T01:00:00 x2'],
+    ],
+    [
+      'every hour follows elapsed time, spring',
+      cron('0 * * * *', 'America/New_York'),
+      '2026-03-08T05:00:00Z',
+      ['SKIPPED 2026-03-08T02:00:00 x1'],
+    ],
+    [
+      'every hour follows elapsed time, autumn',
+      cron('0 * * * *', 'America/New_York'),
+      '2026-11-01T04:00:00Z',
+      ['BOTH 2026-11-01T01:00:00 x1'],
+    ],
+    [
+      'a day apart on the calendar',
+      every('P1D', '2026-03-01T07:30:00Z'),
+      '2026-03-07T00:00:00Z',
+      ['SHIFTED 2026-03-08T02:30:00 x1'],
+    ],
+    ['a day apart in elapsed time', every('PT24H', '2026-03-01T07:30:00Z'), '2026-03-07T00:00:00Z', []],
+    ['a time that no change touches', cron('30 12 * * *', 'America/New_York'), '2026-03-07T00:00:00Z', []],
+  ])('say what a change of the clock does: %s', (_, spec, after, expected) => {
+    const { clockChanges } = preview(spec, unbounded, Date.parse(after), 8)
+    expect(clockChanges.map(({ effect, local, count }) => `${effect} ${local} x${count}`)).toEqual(expected)
+  })
+
   it('end where the bounds say', () => {
     const bounds = { startAt: Date.parse('2027-01-02T00:00:00Z'), endAt: Date.parse('2027-01-03T00:00:00Z') }
-    const fires = preview(cron('0 0 * * *', 'UTC'), bounds, 0, 10)
+    const { fires } = preview(cron('0 0 * * *', 'UTC'), bounds, 0, 10)
     expect(fires.map(({ local }) => local)).toEqual(['2027-01-02T00:00:00+00:00', '2027-01-03T00:00:00+00:00'])
   })
 })

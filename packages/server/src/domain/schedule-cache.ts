@@ -29,7 +29,9 @@ export function compileScheduleCached(spec: ScheduleSpec): Schedule {
 function keyOf(spec: ScheduleSpec): string | null {
   if (spec.type === 'ONE_SHOT') return null
   const zone = `${spec.timezone}|${spec.dst.gap}|${spec.dst.overlap}`
-  return spec.type === 'CRON' ? `CRON|${zone}|${spec.expression}` : `INTERVAL|${zone}|${spec.anchor}|${spec.interval}`
+  return spec.type === 'CRON'
+    ? `CRON|${zone}|${spec.dayFields}|${spec.expression}`
+    : `INTERVAL|${zone}|${spec.anchor}|${spec.interval}`
 }
 
 /** The last answer is enough, and two numbers in place are no garbage: a map of answers for each of many schedules was. */
@@ -52,5 +54,9 @@ class RememberingSchedule implements Schedule {
 
   count(after: number, until: number): number {
     return this.#schedule.count(after, until)
+  }
+
+  shortestDistance(after: number, limitMs: number): number {
+    return this.#schedule.shortestDistance(after, limitMs)
   }
 }

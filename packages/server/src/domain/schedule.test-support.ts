@@ -1,5 +1,5 @@
 /** What the tests of schedules share: times written as text, and a cron's next fires as text. */
-import type { DstPolicy } from '@carillon/contract'
+import type { DayFields, DstPolicy } from '@carillon/contract'
 import { compileSchedule, type Schedule, type ScheduleSpec, unbounded, upcoming } from './schedule.ts'
 
 export const shiftFirst: DstPolicy = { gap: 'SHIFT', overlap: 'FIRST' }
@@ -19,8 +19,13 @@ export function localText(at: number, zone: string): string {
     .toString({ smallestUnit: 'minute', timeZoneName: 'never' })
 }
 
-export function cron(expression: string, timezone = 'UTC', dst: DstPolicy = shiftFirst): Schedule {
-  return compileSchedule({ type: 'CRON', expression, timezone, dst })
+export function cron(
+  expression: string,
+  timezone = 'UTC',
+  dst: DstPolicy = shiftFirst,
+  dayFields: DayFields = 'EITHER',
+): Schedule {
+  return compileSchedule({ type: 'CRON', expression, timezone, dst, dayFields })
 }
 
 export function interval(text: string, anchor: string, timezone = 'UTC', dst: DstPolicy = shiftFirst): Schedule {

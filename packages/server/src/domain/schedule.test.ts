@@ -111,13 +111,20 @@ describe('count and previous agree with stepping', () => {
 })
 
 describe('the cache', () => {
-  const spec = { type: 'CRON', expression: '0 3 * * *', timezone: 'America/Los_Angeles', dst: shiftFirst } as const
+  const spec = {
+    type: 'CRON',
+    expression: '0 3 * * *',
+    timezone: 'America/Los_Angeles',
+    dst: shiftFirst,
+    dayFields: 'EITHER',
+  } as const
 
   it('gives one schedule to all jobs with the same definition, another to another policy', () => {
     expect(compileScheduleCached({ ...spec })).toBe(compileScheduleCached({ ...spec }))
     expect(compileScheduleCached({ ...spec, dst: { gap: 'SKIP', overlap: 'FIRST' } })).not.toBe(
       compileScheduleCached(spec),
     )
+    expect(compileScheduleCached({ ...spec, dayFields: 'BOTH' })).not.toBe(compileScheduleCached(spec))
   })
 
   it('answers as the schedule itself, also after it has forgotten', () => {

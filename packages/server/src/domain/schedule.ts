@@ -3,7 +3,7 @@
  * clock and no memory of what fired: the same question always has the same answer, on every node, so the occurrences
  * of a job can be recomputed afterwards and compared with the ledger.
  */
-import type { DstPolicy } from '@carillon/contract'
+import type { DayFields, DstPolicy } from '@carillon/contract'
 import { CronSchedule } from './cron.ts'
 import { CalendarInterval, ElapsedInterval } from './interval.ts'
 import { parseDuration } from './interval-duration.ts'
@@ -12,7 +12,7 @@ import { zoneNamed } from './zone.ts'
 
 export type ScheduleSpec =
   | { type: 'ONE_SHOT'; runAt: number }
-  | { type: 'CRON'; expression: string; timezone: string; dst: DstPolicy }
+  | { type: 'CRON'; expression: string; timezone: string; dst: DstPolicy; dayFields: DayFields }
   | { type: 'INTERVAL'; interval: string; anchor: number; timezone: string; dst: DstPolicy }
 
 export interface Schedule {
@@ -20,6 +20,11 @@ export interface Schedule {
   next(after: number): number | null
   /** How many occurrences lie after `after` and not after `until`. Does not step through seconds: a year is cheap. */
   count(after: number, until: number): number
+  /**
+   * The shortest distance between two neighbouring occurrences after `after`, if it is at most `limitMs`; otherwise some
+   * longer one, or Infinity.
+   */
+  shortestDistance(after: number, limitMs: number): number
 }
 
 /** Both inclusive: an occurrence exactly at `startAt` or at `endAt` fires. Null is no bound. */
@@ -36,7 +41,7 @@ export function compileSchedule(spec: ScheduleSpec): Schedule {
       checkInstant(spec.runAt, '/runAt')
       return new OneShot(spec.runAt)
     case 'CRON':
-      return new CronSchedule(spec.expression, zoneNamed(spec.timezone), spec.dst)
+      return new CronSchedule(spec.expression, zoneNamed(spec.timezone), spec.dst, spec.dayFields)
     case 'INTERVAL': {
       checkInstant(spec.anchor, '/anchor')
       const zone = zoneNamed(spec.timezone)
@@ -61,6 +66,10 @@ class OneShot implements Schedule {
 
   count(after: number, until: number): number {
     return after < this.#runAt && this.#runAt <= until ? 1 : 0
+  }
+
+  shortestDistance(): number {
+    return Infinity
   }
 }
 

@@ -1,10 +1,11 @@
 import { CarillonError } from '@carillon/contract'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { CronSchedule } from './cron.ts'
 import { modelInstants } from './cron-model.test-support.ts'
 import { everyPolicy, instant } from './schedule.test-support.ts'
 import { zoneNamed } from './zone.ts'
-import { nearZones } from './zone-names.ts'
+import { knownSpelling, nearZones } from './zone-names.ts'
 import { farthestOffsetMs, instantsOf, spansOf } from './zone-spans.ts'
 
 const everyZone = ['UTC', 'US/Eastern', 'EST5EDT', ...Intl.supportedValuesOf('timeZone')]
@@ -45,12 +46,40 @@ describe('names', () => {
     expect(hintFor(name)).toContain(hint)
   })
 
+  it('are known by the lists in every spelling that Temporal takes: where it is a library, only the lists are asked', () => {
+    for (const name of everyZone) expect(knownSpelling(name.toUpperCase())).toBe(zoneNamed(name).id)
+    for (const name of ['Asia/Kolkata', 'Europe/Kyiv', 'GB', 'Etc/GMT+12', 'W-SU', 'America/Nuuk']) {
+      expect(knownSpelling(name)).toBe(zoneNamed(name).id)
+    }
+    expect(knownSpelling('Mars/Olympus_Mons')).toBeNull()
+  })
+
+  it('are offered in the spelling of today', () => {
+    expect(nearZones('Asia/Kolkatta')[0]).toBe('Asia/Kolkata')
+    expect(nearZones('Kiev')).toContain('Europe/Kiev')
+  })
+
   it('offers at most three', () => {
     expect(nearZones('America/Bla').length).toBeLessThanOrEqual(3)
   })
 })
 
 describe('segments', () => {
+  it('are looked up when a time is asked for, not before, and only there', () => {
+    const asked: number[] = []
+    const zone = zoneNamed('Europe/Berlin')
+    const segmentAt = (at: number) => {
+      asked.push(at)
+      return zone.segmentAt(at)
+    }
+    const watched: typeof zone = Object.create(zone, { segmentAt: { value: segmentAt } })
+    const schedule = new CronSchedule('0 3 * * *', watched, { gap: 'SHIFT', overlap: 'FIRST' }, 'EITHER')
+    expect(asked).toEqual([])
+    const now = instant('2027-01-01T00:00Z')
+    schedule.next(now)
+    expect(asked).toEqual([now])
+  })
+
   it('lie farther apart than changes are large, for every zone until 2100: spans rely on it', () => {
     for (const name of everyZone) {
       const zone = zoneNamed(name)

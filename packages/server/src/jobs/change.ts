@@ -135,6 +135,7 @@ function occursAt(job: JobRow, nominal: number): boolean {
 function sameTimes(a: JobRow, b: JobRow): boolean {
   const times = (job: JobRow) => [
     ...[job.type, job.delay_ms, job.cron, job.interval, job.timezone, job.dst_gap, job.dst_overlap],
+    job.day_fields,
     ...[job.run_at, job.anchor, job.start_at, job.end_at].map(instant),
   ]
   return isDeepStrictEqual(times(a), times(b))

@@ -29,7 +29,17 @@ describe('a job', () => {
   it('gets the defaults for what it does not say', () => {
     expect(defineJob(good.CRON, options)).toEqual({
       ...{ job_id: options.jobId, tenant: 'acme', name: 'send', type: 'CRON', cron: '0 3 * * *' },
-      ...{ run_at: null, delay_ms: null, interval: null, anchor: null, start_at: null, end_at: null, max_fires: null },
+      ...{
+        run_at: null,
+        run_local: null,
+        day_fields: 'EITHER',
+        delay_ms: null,
+        interval: null,
+        anchor: null,
+        start_at: null,
+        end_at: null,
+        max_fires: null,
+      },
       ...{ timezone: 'UTC', dst_gap: 'SHIFT', dst_overlap: 'FIRST', jitter_sec: 0, misfire: 'FIRE_ONCE' },
       ...{ misfire_after_sec: 60, max_catch_up: 1_000, grace_sec: null, start_within_sec: null, deadline_sec: null },
       ...{ overlap: 'ALLOW', pool: 'default', lane: 2, handler: 'send', payload: '{}', policy: null, labels: null },

@@ -1,6 +1,7 @@
 /** From what a caller asks for to a job's row: checked, with defaults filled in. Pure but for the id and time given. */
 import {
   CarillonError,
+  dayFieldPolicies,
   defaults,
   dstFields,
   dstGaps,
@@ -15,6 +16,7 @@ import {
   timeFields,
 } from '@carillon/contract'
 import { checkJitter } from '../domain/jitter.ts'
+import { instantOfLocal, wallText } from '../domain/local-time.ts'
 import { nextWithin } from '../domain/schedule.ts'
 import { zoneNamed } from '../domain/zone.ts'
 import { isoMs } from '../lib/iso-time.ts'
@@ -59,14 +61,18 @@ export function defineJob(input: JobInput, options: DefineOptions): JobRow {
     problems.oneOf('/dst/gap', input.dst.gap, dstGaps)
     problems.oneOf('/dst/overlap', input.dst.overlap, dstOverlaps)
   }
+  problems.oneOf('/dayFields', input.dayFields, dayFieldPolicies)
   checkPolicy(problems, input)
-  const runAt = problems.instant('/runAt', input.runAt)
+  const wall = problems.localTime('/runAt', input.runAt, input.timezone)
+  const instant = wall === null ? problems.instant('/runAt', input.runAt) : null
   const anchor = problems.instant('/anchor', input.anchor)
   const startAt = problems.instant('/startAt', input.startAt)
   const endAt = problems.instant('/endAt', input.endAt)
   problems.throwIfAny()
   // A schedule looks up its zone itself; one that runs once has it only to be shown in.
   if (input.timezone !== undefined) zoneNamed(input.timezone)
+  const dst = { ...defaults.dst, ...input.dst }
+  const runAt = wall === null ? instant : instantOfLocal(wall, input.timezone!, dst)
 
   const place = placeOf(input.target)
   const job: JobRow = {
@@ -75,12 +81,14 @@ export function defineJob(input: JobInput, options: DefineOptions): JobRow {
     name: input.name ?? input.key ?? place.handler,
     type: input.type,
     run_at: input.type === 'ONE_SHOT' ? iso(runAt ?? Math.floor(options.now)) : null,
+    run_local: input.type === 'ONE_SHOT' && wall !== null ? wallText(wall) : null,
     delay_ms: input.type === 'DELAYED' ? input.delayMs! : null,
     cron: input.type === 'CRON' ? input.schedule! : null,
     interval: input.type === 'INTERVAL' ? input.interval! : null,
     timezone: input.timezone ?? defaults.timezone,
-    dst_gap: input.dst?.gap ?? defaults.dst.gap,
-    dst_overlap: input.dst?.overlap ?? defaults.dst.overlap,
+    dst_gap: dst.gap,
+    dst_overlap: dst.overlap,
+    day_fields: input.dayFields ?? defaults.dayFields,
     anchor: input.type === 'INTERVAL' ? (iso(anchor) ?? options.anchor ?? iso(Math.floor(options.now))) : null,
     start_at: iso(startAt),
     end_at: iso(endAt),
@@ -155,4 +163,6 @@ function checkTimeFields(problems: Problems, input: JobInput): void {
   }
   if (input.anchor !== undefined && input.type !== 'INTERVAL')
     problems.add('/anchor', 'anchor belongs to type INTERVAL')
+  if (input.dayFields !== undefined && input.type !== 'CRON')
+    problems.add('/dayFields', 'dayFields belongs to type CRON')
 }

@@ -111,7 +111,10 @@ export class Jobs {
       await this.require(tenant, input)
       const now = this.#options.clock.now()
       const definition = defineJob(input, { jobId, tenant, payload, now, anchor: job.definition.anchor })
-      if (input.type === 'ONE_SHOT' && input.runAt === undefined) definition.run_at = job.definition.run_at ?? iso(now)
+      if (input.type === 'ONE_SHOT' && input.runAt === undefined) {
+        definition.run_at = job.definition.run_at ?? iso(now)
+        definition.run_local = job.definition.run_local
+      }
       what = sameDefinition(definition, job.definition) ? 'UNCHANGED' : 'UPDATED'
       return what === 'UNCHANGED' ? null : this.#redefine(job, definition)
     })

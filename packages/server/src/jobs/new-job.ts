@@ -31,7 +31,7 @@ export function runningAt(job: NewJob, nominal: number): NewJob {
   const run_at = definition.type === 'ONE_SHOT' ? iso(nominal) : null
   const job_id = newId(nominal)
   const due = nominal + jitterOffsetMs(job_id, definition.jitter_sec)
-  return { ...job, definition: { ...definition, job_id, run_at }, nominal, due }
+  return { ...job, definition: { ...definition, job_id, run_at, run_local: null }, nominal, due }
 }
 
 /** The job as it will stand once it is written. */

@@ -14,13 +14,15 @@ export function inputOf(job: JobRow): JobInput {
     key: job.key,
     managedBy: job.managed_by,
     type: job.type,
-    runAt: job.run_at,
+    // A local time is one together with its zone: if that is changed, it is another instant.
+    runAt: job.run_local ?? job.run_at,
     delayMs: job.delay_ms,
     schedule: job.cron,
     interval: job.interval,
     anchor: job.anchor,
     timezone: job.timezone,
     dst: { gap: job.dst_gap, overlap: job.dst_overlap },
+    dayFields: job.type === 'CRON' ? job.day_fields : null,
     startAt: job.start_at,
     endAt: job.end_at,
     maxFires: job.max_fires,
@@ -48,7 +50,7 @@ export function patched(job: JobRow, { payload, ...patch }: JobPatch): Wish {
   return { input: merged(base, patch) as JobInput, payload: patchedPayload(job.payload, payload) }
 }
 
-const timeFields = new Set(['runAt', 'delayMs', 'schedule', 'interval', 'anchor'])
+const timeFields = new Set(['runAt', 'delayMs', 'schedule', 'interval', 'anchor', 'dayFields'])
 
 function patchedPayload(before: string | null, patch: unknown): string | null {
   if (patch === undefined) return before

@@ -1,8 +1,26 @@
 /** When a job fires next, and when a schedule would that nobody has created yet. Pure: the time comes in. */
-import { type DstPolicy, defaults, dstGaps, dstOverlaps, limits, type WireJobInput } from '@carillon/contract'
+import {
+  type ClockChangeEffect,
+  dayFieldPolicies,
+  defaults,
+  dstGaps,
+  dstOverlaps,
+  limits,
+  type WireJobInput,
+} from '@carillon/contract'
 import { jitterOffsetMs } from '../domain/jitter.ts'
+import { instantOfLocal, parseLocalTime } from '../domain/local-time.ts'
 import { missedWhilePaused } from '../domain/misfire.ts'
-import { type DstMark, type Fire, fireAt, fires, preview, type RecurringSpec } from '../domain/preview.ts'
+import {
+  type ClockChange,
+  clockChanges,
+  type DstMark,
+  type Fire,
+  fireAt,
+  fires,
+  preview,
+  type RecurringSpec,
+} from '../domain/preview.ts'
 import { upcoming } from '../domain/schedule.ts'
 import { boundsOf, recurringSpecOf, scheduleOf } from '../store/job-schedule.ts'
 import type { JobRecord } from '../store/rows.ts'
@@ -11,14 +29,17 @@ import { Problems } from './validate.ts'
 type Instant = string | number | Date
 
 export interface PreviewInput {
-  /** A cron expression. Exactly one of `schedule` and `interval`. */
+  /** A cron expression. Exactly one of `schedule`, `interval` and `runAt`. */
   schedule?: string
   /** An ISO 8601 duration. */
   interval?: string
+  /** A single time: with an offset, or on the clock of `timezone`. */
+  runAt?: Instant
   /** What an interval counts from; `after` unless given. */
   anchor?: Instant
   timezone?: string
   dst?: WireJobInput['dst']
+  dayFields?: WireJobInput['dayFields']
   startAt?: Instant
   endAt?: Instant
   after: Instant
@@ -36,9 +57,21 @@ export interface FireView {
   dst: DstMark | null
 }
 
+/** What a change of the clock does to times that the schedule names. */
+export interface ClockChangeView {
+  /** When the clock is changed. */
+  at: Date
+  effect: ClockChangeEffect
+  /** The first of these times on the clock of the zone. */
+  local: string
+  count: number
+}
+
 export interface Fires {
   timezone: string
   fires: FireView[]
+  /** The changes of the clock among these fires that touch the schedule. */
+  clockChanges: ClockChangeView[]
 }
 
 /**
@@ -55,9 +88,15 @@ export interface Fires {
 export function previewFires(input: PreviewInput): Fires {
   const problems = new Problems()
   const { schedule, interval, timezone = defaults.timezone } = input
-  if ((schedule === undefined) === (interval === undefined)) {
-    problems.add('/schedule', 'schedule or interval is required', 'Give exactly one of schedule and interval')
+  if ([schedule, interval, input.runAt].filter((given) => given !== undefined).length !== 1) {
+    problems.add(
+      '/schedule',
+      'schedule, interval or runAt is required',
+      'Give exactly one of schedule, interval and runAt',
+    )
   }
+  if (input.dayFields !== undefined && schedule === undefined) problems.add('/dayFields', 'dayFields belongs to a cron')
+  problems.oneOf('/dayFields', input.dayFields, dayFieldPolicies)
   if (input.anchor !== undefined && interval === undefined) problems.add('/anchor', 'anchor belongs to an interval')
   problems.text('/timezone', timezone, limits.nameLength)
   if (problems.object('/dst', input.dst)) {
@@ -67,17 +106,28 @@ export function previewFires(input: PreviewInput): Fires {
   problems.integer('/count', input.count, { min: 1, max: 1_000 })
   const after = problems.instant('/after', input.after)
   const anchor = problems.instant('/anchor', input.anchor) ?? after
+  const wall = problems.localTime('/runAt', input.runAt, input.timezone)
+  const runAt = wall === null ? problems.instant('/runAt', input.runAt) : null
   const bounds = {
     startAt: problems.instant('/startAt', input.startAt),
     endAt: problems.instant('/endAt', input.endAt),
   }
   problems.throwIfAny()
-  const dst: DstPolicy = { ...defaults.dst, ...input.dst }
+  const dst = { ...defaults.dst, ...input.dst }
+  if (input.runAt !== undefined) {
+    const at = wall === null ? runAt! : instantOfLocal(wall, timezone, dst)
+    return { timezone, fires: [viewOf(fireAt(at, timezone, wall), 0)], clockChanges: [] }
+  }
   const spec: RecurringSpec =
     interval === undefined
-      ? { type: 'CRON', expression: schedule!, timezone, dst }
+      ? { type: 'CRON', expression: schedule!, timezone, dst, dayFields: input.dayFields ?? defaults.dayFields }
       : { type: 'INTERVAL', interval, anchor: anchor!, timezone, dst }
-  return { timezone, fires: preview(spec, bounds, after!, input.count ?? 10).map((fire) => viewOf(fire, 0)) }
+  const shown = preview(spec, bounds, after!, input.count ?? 10)
+  return {
+    timezone,
+    fires: shown.fires.map((fire) => viewOf(fire, 0)),
+    clockChanges: shown.clockChanges.map(changeView),
+  }
 }
 
 /** The next times of a job; of a paused one, those that it would fire at if it were resumed now. */
@@ -87,19 +137,30 @@ export function nextFiresOf(job: JobRecord, now: number, count: number): Fires {
   const left = definition.max_fires === null ? count : Math.min(count, definition.max_fires - job.fires)
   const first = firstOf(job, now, jitterMs)
   const { timezone } = definition
-  if (first === null || left <= 0) return { timezone, fires: [] }
+  if (first === null || left <= 0) return { timezone, fires: [], clockChanges: [] }
   const spec = recurringSpecOf(definition)
-  if (spec === null) return { timezone, fires: [viewOf(fireAt(first, timezone), jitterMs)] }
+  if (spec === null) {
+    const wall = definition.run_local === null ? null : parseLocalTime(definition.run_local)
+    return { timezone, fires: [viewOf(fireAt(first, timezone, wall), jitterMs)], clockChanges: [] }
+  }
   // One that waits to be fired comes first; what else has passed is no fire to come.
   const from = Math.max(first, Math.floor(now) - jitterMs)
   const more = upcoming(scheduleOf(definition, null), boundsOf(definition), from, left - 1)
-  return { timezone, fires: fires(spec, [first, ...more]).map((fire) => viewOf(fire, jitterMs)) }
+  return {
+    timezone,
+    fires: fires(spec, [first, ...more]).map((fire) => viewOf(fire, jitterMs)),
+    clockChanges: clockChanges(spec, first - 1, more.at(-1) ?? first).map(changeView),
+  }
 }
 
 function firstOf({ state, definition, nominal }: JobRecord, now: number, jitterMs: number): number | null {
   if (nominal === null || state === 'ACTIVE') return nominal
   if (state !== 'PAUSED') return null
   return missedWhilePaused(scheduleOf(definition, nominal), boundsOf(definition), nominal, now, jitterMs).next
+}
+
+function changeView(change: ClockChange): ClockChangeView {
+  return { ...change, at: new Date(change.at) }
 }
 
 function viewOf({ scheduledFor, local, dst }: Fire, jitterMs: number): FireView {

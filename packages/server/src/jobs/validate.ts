@@ -1,5 +1,6 @@
 /** Checks of single fields, gathered so that a caller learns of every mistake at once. */
 import { CarillonError, type ErrorDetail, fieldOf, unknownOption } from '@carillon/contract'
+import { isLocalTime, parseLocalTime } from '../domain/local-time.ts'
 
 /** Year 10000: beyond it neither ISO 8601 nor PostgreSQL's text form stays simple. */
 const endOfTime = Date.UTC(10_000, 0, 1)
@@ -81,6 +82,19 @@ export class Problems {
       })
     }
     return whole
+  }
+
+  /** A time without an offset as a wall clock of the zone beside it; null if it is something else. */
+  localTime(pointer: string, value: unknown, timezone: string | undefined): number | null {
+    if (!isLocalTime(value)) return null
+    const wall = parseLocalTime(value)
+    if (wall === null) this.add(pointer, `${value} is no time of the calendar`)
+    else if (timezone === undefined) {
+      const hint = 'Add one, such as Z or +02:00; or give the timezone in whose clock it is meant'
+      this.add(pointer, `${value} has no offset`, hint)
+    }
+    // Something is returned, so that it is not looked at as an instant too.
+    return wall ?? 0
   }
 
   /** True if it is there to look into. */

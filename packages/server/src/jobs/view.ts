@@ -1,5 +1,6 @@
 /** A job as people and programs see it: everything that holds for it, defaults filled in. */
 import type {
+  DayFields,
   Delivery,
   DstPolicy,
   JobState,
@@ -33,9 +34,13 @@ export interface JobView<Time = Date> {
   interval: string | null
   anchor: Time | null
   runAt: Time | null
+  /** `runAt` as it was asked for, if that was a time on the clock of `timezone`. */
+  runAtLocal: string | null
   delayMs: number | null
   timezone: string
   dst: DstPolicy
+  /** How the two day fields of a cron combine if both are restricted. */
+  dayFields: DayFields
   startAt: Time | null
   endAt: Time | null
   maxFires: number | null
@@ -109,9 +114,11 @@ function frameOf<Time>(
     interval: definition.interval,
     anchor: date(millis(definition.anchor)),
     runAt: date(millis(definition.run_at)),
+    runAtLocal: definition.run_local,
     delayMs: definition.delay_ms,
     timezone: definition.timezone,
     dst: { gap: definition.dst_gap, overlap: definition.dst_overlap },
+    dayFields: definition.day_fields,
     startAt: date(millis(definition.start_at)),
     endAt: date(millis(definition.end_at)),
     maxFires: definition.max_fires,

@@ -8,7 +8,8 @@ import { type JobRow, millis } from './rows.ts'
 /** What of a definition says when it fires. */
 export type TimesRow = Pick<
   JobRow,
-  'job_id' | 'run_at' | 'cron' | 'interval' | 'timezone' | 'dst_gap' | 'dst_overlap' | 'anchor' | 'start_at' | 'end_at'
+  | ('job_id' | 'run_at' | 'cron' | 'interval' | 'timezone' | 'anchor' | 'start_at' | 'end_at')
+  | ('dst_gap' | 'dst_overlap' | 'day_fields')
 >
 
 /** `runAt` is where a ONE_SHOT or DELAYED job stands: its only occurrence. */
@@ -20,7 +21,7 @@ export function scheduleOf(job: TimesRow, runAt: number | null): Schedule {
 export function recurringSpecOf(job: TimesRow): RecurringSpec | null {
   const { timezone } = job
   const dst = { gap: job.dst_gap, overlap: job.dst_overlap }
-  if (job.cron !== null) return { type: 'CRON', expression: job.cron, timezone, dst }
+  if (job.cron !== null) return { type: 'CRON', expression: job.cron, timezone, dst, dayFields: job.day_fields }
   if (job.interval === null) return null
   return { type: 'INTERVAL', interval: job.interval, anchor: millis(job.anchor)!, timezone, dst }
 }

@@ -1,5 +1,6 @@
 /** How rows become the words of the domain. The only place that knows column names and domain names at once. */
 import {
+  type DayFields,
   type Delivery,
   type DstPolicy,
   defaults,
@@ -95,12 +96,15 @@ export interface JobRow {
   name: string
   type: JobType
   run_at: string | null
+  /** What `run_at` was asked for by: a wall clock of the zone, such as 2030-03-10T02:30:00. */
+  run_local: string | null
   delay_ms: number | null
   cron: string | null
   interval: string | null
   timezone: string
   dst_gap: DstPolicy['gap']
   dst_overlap: DstPolicy['overlap']
+  day_fields: DayFields
   anchor: string | null
   start_at: string | null
   end_at: string | null

@@ -21,8 +21,12 @@ import { asSubmission, isDue, mayBeSubmission, submissionOf } from './work.ts'
 
 export interface SubmissionOptions extends ExecutionPolicy {
   name?: string
-  /** When to run. Left out: now. */
+  /** When to run. Left out: now. A text without an offset is a time on the clock of `timezone`. */
   runAt?: string | number | Date
+  /** The zone of a `runAt` without an offset. */
+  timezone?: string
+  /** What a `runAt` without an offset does if that time does not exist or comes twice. */
+  dst?: JobInput['dst']
   delayMs?: number
   /** At most one stands under this key. */
   dedupe?: JobInput['dedupe']

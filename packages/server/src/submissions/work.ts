@@ -23,7 +23,10 @@ export function isDue(job: NewJob, now: number): boolean {
 export function asSubmission(job: NewJob): NewJob {
   const { definition, nominal } = job
   if (definition.type === 'ONE_SHOT') return job
-  return { ...job, definition: { ...definition, type: 'ONE_SHOT', run_at: iso(nominal), delay_ms: null } }
+  return {
+    ...job,
+    definition: { ...definition, type: 'ONE_SHOT', run_at: iso(nominal), run_local: null, delay_ms: null },
+  }
 }
 
 export function submissionOf({ definition, nominal }: NewJob, input: JobInput): Submission {

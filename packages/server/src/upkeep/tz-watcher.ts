@@ -7,7 +7,10 @@
  * just passed (where they are set forward).
  */
 import { jitterOffsetMs } from '../domain/jitter.ts'
+import { parseLocalTime } from '../domain/local-time.ts'
 import { nextWithin, previousWithin, type Schedule, type ScheduleBounds } from '../domain/schedule.ts'
+import { zoneNamed } from '../domain/zone.ts'
+import { instantsOf } from '../domain/zone-spans.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Database } from '../store/database.ts'
@@ -16,6 +19,7 @@ import { boundsOf, scheduleOf } from '../store/job-schedule.ts'
 import { changeJob } from '../store/jobs/change.ts'
 import { readJobsAfter } from '../store/jobs/read.ts'
 import { readInstallation } from '../store/partitions/manage.ts'
+import { iso, type JobRow } from '../store/rows.ts'
 
 const pageSize = 1_000
 /** No clock is moved further than the offsets of the world differ. */
@@ -54,11 +58,13 @@ export class TzWatcher {
         const now = clock.now()
         // What is due is due: it fires, or is a misfire, as it was computed.
         if (nominal === null || nominal <= now) continue
-        const next = nearestTo(nominal, scheduleOf(definition, null), boundsOf(definition))
+        const next = movedTo(definition, nominal)
         if (next === nominal) continue
         const due = next === null ? null : next + jitterOffsetMs(definition.job_id, definition.jitter_sec)
         const state = next === null ? 'COMPLETED' : job.state
-        const change = { definition: null, state, nominal: next, due, live: null, skipped: [] } as const
+        // What is shown as the time of a one-shot moves with it.
+        const redefined = definition.run_local === null ? null : { ...definition, run_at: iso(next ?? nominal) }
+        const change = { definition: redefined, state, nominal: next, due, live: null, skipped: [] } as const
         const audit = { actor: 'tz watcher', action: 'job.moved', detail: { from: nominal, to: next, tzVersion } }
         if (!(await changeJob(database, job, { ...change, skipped: [] }, audit))) continue
         moved.push(definition.job_id)
@@ -67,6 +73,16 @@ export class TzWatcher {
       after = page.at(-1)!.definition.job_id
     }
   }
+}
+
+function movedTo(job: JobRow, nominal: number): number | null {
+  if (job.run_local === null) return nearestTo(nominal, scheduleOf(job, null), boundsOf(job))
+  const [at] = instantsOf(zoneNamed(job.timezone), parseLocalTime(job.run_local)!, {
+    gap: job.dst_gap,
+    overlap: job.dst_overlap,
+  })
+  // A time that the clocks now jump over, under SKIP: it was asked for and accepted, so it runs when it was to run.
+  return at ?? nominal
 }
 
 /** The occurrence nearest to where one stood; null if there is none any more. */

@@ -38,7 +38,10 @@ begin
     carillon.at(p_nominal)
   from carillon.jobs j join carillon.schedules s on s.job_id = j.job_id where j.job_id = p_id;
   if p_job is not null then
-    insert into carillon.job_versions select j.*, v_now from carillon.jobs j where j.job_id = p_id;
+    -- By name: the two tables have the same columns, not in the same order.
+    insert into carillon.job_versions
+    select (jsonb_populate_record(null::carillon.job_versions, to_jsonb(j) || jsonb_build_object('replaced_at', v_now))).*
+    from carillon.jobs j where j.job_id = p_id;
     v_new := jsonb_populate_record(null::carillon.jobs, p_job);
     update carillon.jobs j set version = j.version + 1, updated_at = v_now,
       name = v_new.name, type = v_new.type, run_at = v_new.run_at, delay_ms = v_new.delay_ms, cron = v_new.cron,
@@ -48,7 +51,8 @@ begin
       max_catch_up = v_new.max_catch_up, grace_sec = v_new.grace_sec, start_within_sec = v_new.start_within_sec,
       deadline_sec = v_new.deadline_sec, overlap = v_new.overlap, pool = v_new.pool, lane = v_new.lane,
       handler = v_new.handler, payload = v_new.payload, policy = v_new.policy, labels = v_new.labels,
-      key = v_new.key, managed_by = v_new.managed_by
+      key = v_new.key, managed_by = v_new.managed_by, run_local = v_new.run_local,
+      day_fields = coalesce(v_new.day_fields, 'EITHER')
     where j.job_id = p_id;
   end if;
   update carillon.jobs j set state = p_state, updated_at = v_now where j.job_id = p_id and j.state <> p_state;

@@ -24,7 +24,7 @@ begin
   join carillon.jobs j on j.job_id = s.job_id and j.version = s.version
   cross join lateral (
     select j.job_id, j.tenant, j.name, j.type, j.run_at, j.delay_ms, j.cron, j."interval", j.timezone, j.dst_gap,
-      j.dst_overlap, j.anchor, j.start_at, j.end_at, j.max_fires, j.jitter_sec, j.misfire, j.misfire_after_sec,
+      j.dst_overlap, j.day_fields, j.anchor, j.start_at, j.end_at, j.max_fires, j.jitter_sec, j.misfire, j.misfire_after_sec,
       j.max_catch_up, j.grace_sec, j.start_within_sec, j.deadline_sec, j.overlap, j.pool, j.lane, j.handler, j.key,
       j.managed_by) d
   where s.due >= carillon.at(p_from) and s.due <= carillon.at(p_until) and s.shard = any (p_shards)

@@ -33,12 +33,12 @@ begin
   return query
   select w.job_id, j.state, j.tenant, j.version, carillon.ms(j.created_at), carillon.ms(j.updated_at), carillon.ms(s.nominal),
     p.spans, case when s.job_id is not null then (select json_agg(row_to_json(d)) from (
-      select j.version, j.job_id, j.tenant, j.run_at, j.cron, j."interval", j.timezone, j.dst_gap, j.dst_overlap, j.anchor,
-        j.start_at, j.end_at, j.max_fires, j.jitter_sec, j.misfire, j.misfire_after_sec, j.max_catch_up, j.grace_sec,
+      select j.version, j.job_id, j.tenant, j.run_at, j.cron, j."interval", j.timezone, j.dst_gap, j.dst_overlap, j.day_fields,
+        j.anchor, j.start_at, j.end_at, j.max_fires, j.jitter_sec, j.misfire, j.misfire_after_sec, j.max_catch_up, j.grace_sec,
         j.start_within_sec, j.overlap
       union all
-      select v.version, v.job_id, v.tenant, v.run_at, v.cron, v."interval", v.timezone, v.dst_gap, v.dst_overlap, v.anchor,
-        v.start_at, v.end_at, v.max_fires, v.jitter_sec, v.misfire, v.misfire_after_sec, v.max_catch_up, v.grace_sec,
+      select v.version, v.job_id, v.tenant, v.run_at, v.cron, v."interval", v.timezone, v.dst_gap, v.dst_overlap, v.day_fields,
+        v.anchor, v.start_at, v.end_at, v.max_fires, v.jitter_sec, v.misfire, v.misfire_after_sec, v.max_catch_up, v.grace_sec,
         v.start_within_sec, v.overlap
       from carillon.job_versions v where v.job_id = w.job_id and v.version >= p.oldest) d) end,
     j.state not in ('ACTIVE', 'PAUSED') or s.nominal is not null

@@ -42,11 +42,12 @@ export async function readJobByKey(database: Database, tenant: string, key: stri
   return rows[0] ? recordOf(rows[0]) : null
 }
 
-/** Every job that has a wall clock in it and something to come, in pages by id. */
+/** Every job that has a wall clock in it and something to come, in pages by id: also one-shots at a local time. */
 export async function readJobsAfter(database: Database, afterId: string, limit: number): Promise<JobRecord[]> {
   const rows = await database.query<JobColumns>(
     'read-jobs-after',
-    `${selectJob} where j.job_id > $1 and j.type in ('CRON', 'INTERVAL') and s.due is not null order by j.job_id limit $2`,
+    `${selectJob} where j.job_id > $1 and (j.type in ('CRON', 'INTERVAL') or j.run_local is not null)
+       and s.due is not null order by j.job_id limit $2`,
     [afterId, limit],
   )
   return rows.map(recordOf)

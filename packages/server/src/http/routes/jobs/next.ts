@@ -16,7 +16,7 @@ export const nextFires = jobRoute(api.nextFires, async ({ query, caller }, { dat
 
 export const previewSchedule = route(api.previewSchedule, async ({ body }, { clock }) => {
   const { type, ...input } = body
-  const wanted = type === 'CRON' ? 'schedule' : 'interval'
+  const wanted = ({ CRON: 'schedule', INTERVAL: 'interval', ONE_SHOT: 'runAt' } as const)[type]
   if (input[wanted] === undefined) {
     throw new CarillonError('VALIDATION', { pointer: `/${wanted}`, message: `${wanted} is required for type ${type}` })
   }

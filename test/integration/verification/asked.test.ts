@@ -90,7 +90,7 @@ describe('over HTTP', () => {
     ['?from=yesterday', '/from'],
     ['?from=2999-01-01T00:00:00Z', '/from'],
     ['?from=2030-01-02T00:00:00Z&to=2030-01-01T00:00:00Z', '/to'],
-    ['?from=2020-01-01T00:00:00Z&job=nightly', '/job'],
+    ['?from=2020-01-01T00:00:00Z&job=', '/job'],
     ['?from=2020-01-01T00:00:00Z&cursor=AAAA', '/cursor'],
     ['?from=2020-01-01T00:00:00Z&cursor=MSBKIHggMA', '/cursor'],
     ['?from=2020-01-01T00:00:00Z&limit=1001', '/limit'],

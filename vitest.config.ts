@@ -4,6 +4,8 @@ export default defineConfig({
   test: {
     include: ['packages/*/src/**/*.test.ts', 'bench/**/*.test.ts', 'proof/**/*.test.ts', 'test/**/*.test.ts'],
     reporters: ['default', './test/support/closing-line.ts'],
+    // These need servers that npm does not bring: vitest.stock.config.ts runs them.
+    exclude: ['**/node_modules/**', 'test/stock/**'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     globalSetup: ['./test/support/global-setup.ts'],

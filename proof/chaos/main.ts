@@ -1,22 +1,30 @@
 /**
- * Chaos on real processes, and an outage of the database.
+ * Chaos on real processes, an outage of the database, and a storm of terminated connections.
  *
  *   npm run chaos -- --seconds 300 --seed 7 [--json]
  *   npm run chaos -- --outage 40 [--json]
+ *   npm run chaos -- --terminate-storm --seconds 60 [--json]
+ *
+ * `--postgres debian15` runs on PostgreSQL 15 as Debian packages it, with the settings it ships with, instead of the
+ * server that Carillon brings; `--postgres <folder>` on the programs in that folder.
  *
  * Exits with 1 if anything was violated, or if a run of 300 s or more did less than it is there for.
  */
 import { parseArgs } from 'node:util'
+import { debian15 } from '../../test/support/stock-postgres.ts'
 import { type ChaosResult, chaos } from './chaos.ts'
 import { faultKinds } from './faults.ts'
 import { evidence } from './judgement.ts'
 import { outage } from './outage.ts'
+import { terminateStorm } from './terminate-storm.ts'
 
 const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '300' },
     seed: { type: 'string' },
     outage: { type: 'string' },
+    'terminate-storm': { type: 'boolean', default: false },
+    postgres: { type: 'string' },
     json: { type: 'boolean', default: false },
   },
 })
@@ -37,19 +45,35 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   })
 }
 
+const postgres = values.postgres === 'debian15' ? debian15 : values.postgres
 const seed = whole('seed', values.seed ?? `${Math.floor(Math.random() * 1e9)}`, 0)
 try {
-  const result = values.outage === undefined ? await wholeChaos() : await wholeOutage(whole('outage', values.outage, 1))
-  tell(result)
+  tell(await run())
 } catch (error) {
   if (!interrupt.signal.aborted) throw error
   process.exitCode = 130
 }
 
+function run(): Promise<ChaosResult> {
+  if (values['terminate-storm']) return wholeStorm()
+  return values.outage === undefined ? wholeChaos() : wholeOutage(whole('outage', values.outage, 1))
+}
+
+function wholeStorm(): Promise<ChaosResult> {
+  return terminateStorm({
+    ...{ seconds: whole('seconds', values.seconds, 5), seed, log, signal: interrupt.signal, postgres },
+    ...{ nodes: 3, workers: 4, slots: 50, jobs: 100, everyMs: 1_000, afterMs: 20_000 },
+    // As it is shipped.
+    engine: {},
+    recoveryMs: 20_000,
+    bounds: { fireMs: 2_000, startMs: 5_000 },
+  })
+}
+
 function wholeChaos(): Promise<ChaosResult> {
   const seconds = whole('seconds', values.seconds, 30)
   return chaos({
-    ...{ seconds, seed, log, signal: interrupt.signal },
+    ...{ seconds, seed, log, signal: interrupt.signal, postgres },
     ...{ nodes: 3, workers: 4, slots: 50, jobs: 250 },
     kinds: faultKinds,
     rounds: Math.max(1, Math.floor(seconds / 75)),
@@ -63,7 +87,7 @@ function wholeChaos(): Promise<ChaosResult> {
 
 function wholeOutage(seconds: number): Promise<ChaosResult> {
   return outage({
-    ...{ seconds, seed, log, signal: interrupt.signal },
+    ...{ seconds, seed, log, signal: interrupt.signal, postgres },
     ...{ nodes: 3, workers: 4, slots: 50, jobs: 100, long: 10 },
     ...{ beforeMs: 10_000, afterMs: 40_000 },
     // As it is shipped: a worker is lost after 30 s.
@@ -93,7 +117,7 @@ function tell({ history, violations, ...figures }: ChaosResult): void {
 }
 
 function shortfallsOf({ faults, fired }: Pick<ChaosResult, 'faults' | 'fired'>): string[] {
-  if (values.outage !== undefined || Number(values.seconds) < wholeSeconds) return []
+  if (values.outage !== undefined || values['terminate-storm'] || Number(values.seconds) < wholeSeconds) return []
   const rare = faultKinds.filter((kind) => (faults[kind] ?? 0) < fewestOfAKind)
   const few = fired < fewestExecutions ? [`${fired} executions, not ${fewestExecutions}`] : []
   return [...rare.map((kind) => `${kind}: ${faults[kind] ?? 0} times, not ${fewestOfAKind}`), ...few]

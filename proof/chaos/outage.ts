@@ -31,6 +31,8 @@ export interface OutageOptions {
   engine: EngineSettings
   recoveryMs: number
   bounds: Bounds
+  /** Folder of PostgreSQL's programs; those that Carillon brings if not given. */
+  postgres?: string
   signal: AbortSignal
   log: (line: string) => void
 }

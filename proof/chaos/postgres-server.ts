@@ -1,5 +1,5 @@
 /**
- * The PostgreSQL of a run: the one Carillon brings, fsync on, which can be killed and comes back on the same data. One thing
+ * The PostgreSQL of a run: the one Carillon brings or another, fsync on, which can be killed and comes back on the same data. One thing
  * at a time is done to it, in the order in which it was asked for; once it was stopped for good it does not come back.
  */
 import { readdir, readFile } from 'node:fs/promises'
@@ -8,13 +8,16 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../packages/ser
 export class PostgresServer {
   readonly #dataDir: string
   readonly #settings: Record<string, string>
+  readonly #binaries: string | undefined
   #running: EmbeddedPostgres | null = null
   #url = ''
   #closed = false
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(dataDir: string, settings: Record<string, string>) {
+  /** `binaries`: the folder of PostgreSQL's programs; those that Carillon brings if not given. */
+  constructor(dataDir: string, settings: Record<string, string>, binaries?: string) {
     this.#dataDir = dataDir
+    this.#binaries = binaries
     this.#settings = settings
   }
 
@@ -34,7 +37,10 @@ export class PostgresServer {
   start(): Promise<void> {
     return this.#inTurn(async () => {
       if (this.#closed || this.#running) return
-      this.#running = await startEmbeddedPostgres({ dataDir: this.#dataDir, settings: this.#settings, log: () => {} })
+      this.#running = await startEmbeddedPostgres({
+        ...{ dataDir: this.#dataDir, settings: this.#settings, log: () => {} },
+        binaries: this.#binaries,
+      })
       this.#url = this.#running.url
     })
   }

@@ -50,10 +50,11 @@ export class Database {
       keepAlive: true,
       keepAliveInitialDelayMillis: 1_000,
       connectionTimeoutMillis: 10_000,
-      statement_timeout: options.statementTimeoutMs,
-      idle_in_transaction_session_timeout: options.statementTimeoutMs,
       types: parsers,
       Client: PostgresClient,
+      onConnect: async (client) => {
+        await client.query(sessionSettings(options.statementTimeoutMs))
+      },
     })
     // A connection lost while idle is replaced by the next query; the listener keeps it from ending the process.
     this.#pool.on('error', options.onError ?? (() => {}))
@@ -135,6 +136,16 @@ export class Database {
     this.#ended ??= this.#pool.end()
     await this.#ended
   }
+}
+
+/**
+ * What every session of ours is told first. By a statement, not in the start-up message: PgBouncer refuses a connection that
+ * asks for settings it does not know. The functions count on READ COMMITTED, and no statement of a scheduler is long enough
+ * to be worth compiling.
+ */
+export function sessionSettings(statementTimeoutMs: number): string {
+  return `set statement_timeout = ${statementTimeoutMs}; set idle_in_transaction_session_timeout = ${statementTimeoutMs};
+    set idle_session_timeout = 0; set default_transaction_isolation = 'read committed'; set jit = off`
 }
 
 const texts = new Map<string, string>()

@@ -20,6 +20,15 @@ export default defineConfig({
           globalSetup: ['./test/support/stock-setup.ts'],
         },
       },
+      {
+        test: {
+          ...shared,
+          name: 'pgbouncer',
+          include: ['test/integration/**/*.test.ts'],
+          globalSetup: ['./test/support/pgbouncer-setup.ts'],
+          setupFiles: ['./test/support/behind-pgbouncer.ts'],
+        },
+      },
     ],
   },
 })

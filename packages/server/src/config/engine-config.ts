@@ -4,7 +4,10 @@ import { CarillonError, defaults } from '@carillon/contract'
 
 export interface EngineConfig {
   readonly nodeName: string
+  /** A PostgreSQL database, or a pooler before it that lends connections by the transaction, such as PgBouncer. */
   readonly databaseUrl: string
+  /** Behind such a pooler: a URL of PostgreSQL itself, for LISTEN, locks and migrations. */
+  readonly directUrl?: string
   /** Connections of this node, besides one for its pulse. */
   readonly maxConnections: number
   /** Set at the creation of an installation; later nodes take what is there. */
@@ -34,7 +37,7 @@ export interface EngineConfig {
 export type EngineSettings = Partial<EngineConfig>
 
 const numbers: Record<
-  Exclude<keyof EngineConfig, 'nodeName' | 'databaseUrl'>,
+  Exclude<keyof EngineConfig, 'nodeName' | 'databaseUrl' | 'directUrl'>,
   { value: number; min: number; max: number }
 > = {
   maxConnections: { value: 10, min: 3, max: 1_000 },
@@ -56,7 +59,7 @@ const numbers: Record<
 }
 
 export function engineConfig(settings: EngineSettings): EngineConfig {
-  const known = new Set(['nodeName', 'databaseUrl', ...Object.keys(numbers)])
+  const known = new Set(['nodeName', 'databaseUrl', 'directUrl', ...Object.keys(numbers)])
   for (const key of Object.keys(settings)) {
     if (!known.has(key)) throw invalid(key, `is not a setting`, `Known are ${[...known].join(', ')}`)
   }
@@ -67,11 +70,15 @@ export function engineConfig(settings: EngineSettings): EngineConfig {
       'Give the URL of a PostgreSQL database, or ask for `embedded: { dataDir }`',
     )
   }
-  if (!URL.canParse(settings.databaseUrl))
-    throw invalid('databaseUrl', 'is not a URL', 'postgres://user:password@host:5432/database')
+  for (const key of ['databaseUrl', 'directUrl'] as const) {
+    const url = settings[key]
+    if (url !== undefined && !URL.canParse(url))
+      throw invalid(key, 'is not a URL', 'postgres://user:password@host:5432/database')
+  }
   const config: Record<string, unknown> = {
     nodeName: settings.nodeName ?? `${hostname()}-${process.pid}`,
     databaseUrl: settings.databaseUrl,
+    ...(settings.directUrl !== undefined && { directUrl: settings.directUrl }),
   }
   const half = settings.workerLostMs === undefined ? undefined : Math.floor(settings.workerLostMs / 2)
   const wanted: EngineSettings = { ...settings, workerSuspectMs: settings.workerSuspectMs ?? half }

@@ -32,9 +32,9 @@ export interface CarillonOptions extends EngineSettings {
  */
 export async function createCarillon(options: CarillonOptions): Promise<Carillon> {
   const { embedded, tenant, logger = createLogger(options.logLevel ?? 'warn'), logLevel: _, ...settings } = options
-  if (embedded && settings.databaseUrl) {
+  if (embedded && (settings.databaseUrl || settings.directUrl)) {
     throw new CarillonError('CONFIG_INVALID', {
-      message: 'databaseUrl and embedded are both given',
+      message: `${settings.databaseUrl ? 'databaseUrl' : 'directUrl'} and embedded are both given`,
       hint: 'Give one of them',
     })
   }

@@ -3,9 +3,9 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['packages/*/src/**/*.test.ts', 'bench/**/*.test.ts', 'proof/**/*.test.ts', 'test/**/*.test.ts'],
-    // Needs programs that are not in the lockfile: npm run test:stock.
-    exclude: ['**/node_modules/**', 'test/stock/**'],
     reporters: ['default', './test/support/closing-line.ts'],
+    // These need servers that npm does not bring: vitest.stock.config.ts runs them.
+    exclude: ['**/node_modules/**', 'test/stock/**'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     globalSetup: ['./test/support/global-setup.ts'],

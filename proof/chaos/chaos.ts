@@ -30,6 +30,8 @@ export interface ChaosOptions {
   engine: EngineSettings & { leaseMs: number; workerLostMs: number }
   recoveryMs: number
   bounds: Bounds
+  /** Folder of PostgreSQL's programs; those that Carillon brings if not given. */
+  postgres?: string
   /** Deliberate defects, put in before anything runs: they must be found. */
   sabotage?: (stage: Stage) => Promise<void>
   signal: AbortSignal

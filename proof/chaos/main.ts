@@ -1,21 +1,27 @@
 /**
- * Chaos on real processes, and an outage of the database.
+ * Chaos on real processes, an outage of the database, and a storm of terminated connections.
  *
  *   npm run chaos -- --seconds 300 --seed 7 [--json]
  *   npm run chaos -- --seconds 60 --seeds 50 --burn 2      several seeds, one after the other, while two processes burn the CPU
  *   npm run chaos -- --outage 40 [--json]
+ *   npm run chaos -- --terminate-storm --seconds 60 [--json]
+ *
+ * `--postgres debian15` runs on PostgreSQL 15 as Debian packages it, with the settings it ships with, instead of the
+ * server that Carillon brings; `--postgres <folder>` on the programs in that folder.
  *
  * Exits with 1 if anything was violated, or if a run of 300 s or more did less than it is there for. A failing run leaves its
  * records and logs in `chaos-records/seed-<seed>`, or under the directory given with --records.
  */
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { debian15 } from '../../test/support/stock-postgres.ts'
 import { Burners } from './burners.ts'
 import { type ChaosResult, chaos } from './chaos.ts'
 import { faultKinds } from './faults.ts'
 import { evidence } from './judgement.ts'
 import { outage } from './outage.ts'
 import { hasFailed, type Summary, summaryTable } from './summary.ts'
+import { terminateStorm } from './terminate-storm.ts'
 
 const { values } = parseArgs({
   options: {
@@ -25,6 +31,8 @@ const { values } = parseArgs({
     burn: { type: 'string', default: '0' },
     records: { type: 'string', default: 'chaos-records' },
     outage: { type: 'string' },
+    'terminate-storm': { type: 'boolean', default: false },
+    postgres: { type: 'string' },
     json: { type: 'boolean', default: false },
   },
 })
@@ -48,6 +56,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 const first = whole('seed', values.seed ?? `${Math.floor(Math.random() * 1e9)}`, 0)
 const seeds = whole('seeds', values.seeds, 1)
 const burn = whole('burn', values.burn, 0)
+const postgres = values.postgres === 'debian15' ? debian15 : values.postgres
 const summaries: Summary[] = []
 {
   await using _burners = new Burners(burn)
@@ -64,8 +73,7 @@ else if (summaries.some(hasFailed)) process.exitCode = 1
 /** Null: it was interrupted. */
 async function runSeed(seed: number): Promise<Summary | null> {
   try {
-    const outageSec = values.outage === undefined ? null : whole('outage', values.outage, 1)
-    return tell(seed, outageSec === null ? await wholeChaos(seed) : await wholeOutage(seed, outageSec))
+    return tell(seed, await run(seed))
   } catch (error) {
     if (interrupt.signal.aborted) return null
     log(`seed ${seed} did not come to its end: ${error instanceof Error ? error.stack : error}`)
@@ -73,16 +81,34 @@ async function runSeed(seed: number): Promise<Summary | null> {
   }
 }
 
+function run(seed: number): Promise<ChaosResult> {
+  if (values['terminate-storm']) return wholeStorm(seed)
+  return values.outage === undefined ? wholeChaos(seed) : wholeOutage(seed, whole('outage', values.outage, 1))
+}
+
 function recordsOf(seed: number) {
-  const what = values.outage === undefined ? `--seconds ${values.seconds}` : `--outage ${values.outage}`
-  const burning = burn > 0 ? ` --burn ${burn}` : ''
+  const storm = values['terminate-storm'] ? '--terminate-storm ' : ''
+  const what = values.outage === undefined ? `${storm}--seconds ${values.seconds}` : `--outage ${values.outage}`
+  const on = values.postgres === undefined ? '' : ` --postgres ${values.postgres}`
+  const burning = `${on}${burn > 0 ? ` --burn ${burn}` : ''}`
   return { folder: resolve(values.records), again: `npm run chaos -- ${what} --seed ${seed}${burning}` }
+}
+
+function wholeStorm(seed: number): Promise<ChaosResult> {
+  return terminateStorm({
+    ...{ seconds: whole('seconds', values.seconds, 5), seed, log, signal: interrupt.signal, postgres },
+    ...{ nodes: 3, workers: 4, slots: 50, jobs: 100, everyMs: 1_000, afterMs: 20_000, records: recordsOf(seed) },
+    // As it is shipped.
+    engine: {},
+    recoveryMs: 20_000,
+    bounds: { fireMs: 2_000, startMs: 5_000, lostMs: 60_000 },
+  })
 }
 
 function wholeChaos(seed: number): Promise<ChaosResult> {
   const seconds = whole('seconds', values.seconds, 30)
   return chaos({
-    ...{ seconds, seed, log, signal: interrupt.signal, records: recordsOf(seed) },
+    ...{ seconds, seed, log, signal: interrupt.signal, postgres, records: recordsOf(seed) },
     ...{ nodes: 3, workers: 4, slots: 50, jobs: 250 },
     kinds: faultKinds,
     rounds: Math.max(1, Math.floor(seconds / 75)),
@@ -96,7 +122,7 @@ function wholeChaos(seed: number): Promise<ChaosResult> {
 
 function wholeOutage(seed: number, seconds: number): Promise<ChaosResult> {
   return outage({
-    ...{ seconds, seed, log, signal: interrupt.signal, records: recordsOf(seed) },
+    ...{ seconds, seed, log, signal: interrupt.signal, postgres, records: recordsOf(seed) },
     ...{ nodes: 3, workers: 4, slots: 50, jobs: 100, long: 10 },
     ...{ beforeMs: 10_000, afterMs: 40_000 },
     // As it is shipped: a worker is lost after 30 s.
@@ -126,7 +152,7 @@ function tell(seed: number, { history, violations, ...figures }: ChaosResult): S
 }
 
 function shortfallsOf({ faults, fired }: Pick<ChaosResult, 'faults' | 'fired'>): string[] {
-  if (values.outage !== undefined || Number(values.seconds) < wholeSeconds) return []
+  if (values.outage !== undefined || values['terminate-storm'] || Number(values.seconds) < wholeSeconds) return []
   const rare = faultKinds.filter((kind) => (faults[kind] ?? 0) < fewestOfAKind)
   const few = fired < fewestExecutions ? [`${fired} executions, not ${fewestExecutions}`] : []
   return [...rare.map((kind) => `${kind}: ${faults[kind] ?? 0} times, not ${fewestOfAKind}`), ...few]

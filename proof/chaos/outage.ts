@@ -32,6 +32,8 @@ export interface OutageOptions {
   engine: EngineSettings
   recoveryMs: number
   bounds: Bounds
+  /** Folder of PostgreSQL's programs; those that Carillon brings if not given. */
+  postgres?: string
   signal: AbortSignal
   log: (line: string) => void
   records?: RecordsOptions['records']

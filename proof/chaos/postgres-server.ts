@@ -1,24 +1,33 @@
 /**
- * The PostgreSQL of a run: the one Carillon brings, fsync on, which can be killed and comes back on the same data. One thing
+ * The PostgreSQL of a run: the one Carillon brings or another, fsync on, which can be killed and comes back on the same data. One thing
  * at a time is done to it, in the order in which it was asked for; once it was stopped for good it does not come back.
  */
 import { appendFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../packages/server/src/embedded/index.ts'
 
+export interface PostgresServerOptions {
+  dataDir: string
+  logFile: string
+  settings: Record<string, string>
+  /** The folder of PostgreSQL's programs; those that Carillon brings if not given. */
+  binaries?: string
+}
+
 export class PostgresServer {
   readonly #dataDir: string
   readonly #settings: Record<string, string>
   readonly #logFile: string
+  readonly #binaries: string | undefined
   #running: EmbeddedPostgres | null = null
   #url = ''
   #closed = false
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(options: { dataDir: string; logFile: string; settings: Record<string, string> }) {
-    const { dataDir, logFile, settings } = options
+  constructor({ dataDir, logFile, settings, binaries }: PostgresServerOptions) {
     this.#dataDir = dataDir
     this.#logFile = logFile
+    this.#binaries = binaries
     this.#settings = settings
   }
 
@@ -39,7 +48,10 @@ export class PostgresServer {
     return this.#inTurn(async () => {
       if (this.#closed || this.#running) return
       const log = (line: string) => appendFileSync(this.#logFile, `${line}\n`)
-      this.#running = await startEmbeddedPostgres({ dataDir: this.#dataDir, settings: this.#settings, log })
+      this.#running = await startEmbeddedPostgres({
+        ...{ dataDir: this.#dataDir, settings: this.#settings, log },
+        binaries: this.#binaries,
+      })
       this.#url = this.#running.url
     })
   }

@@ -10,6 +10,7 @@ import type { EngineSettings } from '@carillon/server'
 import { createApiKey, migrateDatabase } from '@carillon/server/administration'
 import pg from 'pg'
 import { Database } from '../../packages/server/src/store/database.ts'
+import { shippedSettings } from '../../test/support/stock-postgres.ts'
 import type { Run } from '../history.ts'
 import type { NodeProcessOptions, NodeProcessWord } from './node-process.ts'
 import { PostgresServer } from './postgres-server.ts'
@@ -24,6 +25,8 @@ export interface StageOptions {
   slots: number
   tenants: string[]
   engine: EngineSettings
+  /** Folder of PostgreSQL's programs; those that Carillon brings if not given. */
+  postgres?: string
 }
 
 export interface NodeSeat {
@@ -61,18 +64,19 @@ export class Stage {
   readonly #ports: number[] = []
   readonly #logs: string
 
-  private constructor(folder: string) {
+  private constructor(folder: string, postgres: string | undefined) {
     this.folder = folder
     this.#logs = join(folder, 'logs')
     this.postgres = new PostgresServer({
       dataDir: join(folder, 'postgres'),
       logFile: join(this.#logs, 'postgres.log'),
-      settings: { max_connections: `${maxConnections}` },
+      settings: { ...(postgres && shippedSettings), max_connections: `${maxConnections}` },
+      binaries: postgres,
     })
   }
 
   static async open(options: StageOptions): Promise<Stage> {
-    const stage = new Stage(await mkdtemp(join(tmpdir(), 'carillon-chaos-')))
+    const stage = new Stage(await mkdtemp(join(tmpdir(), 'carillon-chaos-')), options.postgres)
     try {
       await stage.#build(options)
       return stage

@@ -36,6 +36,7 @@ import type { Signals } from './signals/port.ts'
 import { Database } from './store/database.ts'
 import { migrate } from './store/migrate.ts'
 import { Isolation } from './store/quarantine/isolation.ts'
+import { requireSessions } from './store/pooling.ts'
 import { waitOut } from './store/wait-out.ts'
 import { DedupeSettler } from './submissions/dedupe-settler.ts'
 import { Submissions } from './submissions/submissions.ts'
@@ -91,6 +92,7 @@ export class Engine implements Service {
   readonly pulse: PulsePart
   readonly tag: TagFlows
   readonly #config: EngineConfig
+  readonly #ownDatabase: boolean
   readonly #logger: Logger
   readonly #failures: FailureWatch
   readonly #partitioner: Partitioner
@@ -106,6 +108,7 @@ export class Engine implements Service {
   constructor(config: EngineConfig, logger: Logger, options: { targets?: TargetRules; parts?: EngineParts } = {}) {
     const { parts = {} } = options
     this.#config = config
+    this.#ownDatabase = parts.database === undefined
     this.maxPollMs = config.maxPollMs
     this.#logger = logger
     this.metrics = parts.metrics ?? new Metrics()
@@ -115,6 +118,7 @@ export class Engine implements Service {
       parts.database ??
       new Database({
         url: config.databaseUrl,
+        directUrl: config.directUrl,
         maxConnections: config.maxConnections,
         statementTimeoutMs: config.statementTimeoutMs,
         applicationName: `carillon ${config.nodeName}`,
@@ -122,7 +126,7 @@ export class Engine implements Service {
     const alone = () => leadership.alone()
     const signals = parts.signals ?? new NotifySignals({ database, nodeId: this.nodeId, alone, logger })
     const beats: PulseSettings = {
-      databaseUrl: config.databaseUrl,
+      databaseUrl: config.directUrl ?? config.databaseUrl,
       nodeId: this.nodeId,
       nodeName: config.nodeName,
       leaseMs: config.leaseMs,
@@ -256,7 +260,7 @@ export class Engine implements Service {
   async start(): Promise<void> {
     const { shardCount, partitionHours, retentionDays } = this.#config
     try {
-      await this.database.query(null, 'select 1')
+      await this.#requireSessions()
       await this.#step(() => migrate(this.database, { shardCount, partitionHours, retentionDays }))
       await this.#step(() => this.#setClock())
       // The days needed now must be there before anything is written.
@@ -279,6 +283,13 @@ export class Engine implements Service {
     await this.completion.idle()
     await this.#failures.idle()
     await this.database.end()
+  }
+
+  /** The first question to the database. */
+  async #requireSessions(): Promise<void> {
+    const { databaseUrl, directUrl } = this.#config
+    if (this.#ownDatabase)
+      await requireSessions(directUrl ?? databaseUrl, directUrl === undefined ? '/databaseUrl' : '/directUrl')
   }
 
   #step<T>(work: () => Promise<T>): Promise<T> {

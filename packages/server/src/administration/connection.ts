@@ -2,9 +2,12 @@
 import { CarillonError } from '@carillon/contract'
 import { attachEmbeddedPostgres, startEmbeddedPostgres } from '../embedded/index.ts'
 import { Database } from '../store/database.ts'
+import { requireSessions } from '../store/pooling.ts'
 
 export interface DatabasePlace {
   databaseUrl?: string
+  /** If that leads to PgBouncer in transaction mode: a URL of PostgreSQL itself, which is then used for everything. */
+  directUrl?: string
   /** A data directory of the embedded PostgreSQL. */
   dataDir?: string
 }
@@ -34,7 +37,7 @@ export interface ReachedDatabase extends AsyncDisposable {
   readonly url: string
 }
 
-export async function reachDatabase({ databaseUrl, dataDir }: DatabasePlace): Promise<ReachedDatabase> {
+export async function reachDatabase({ databaseUrl, directUrl, dataDir }: DatabasePlace): Promise<ReachedDatabase> {
   if ((databaseUrl === undefined) === (dataDir === undefined))
     throw invalid(
       'exactly one of a database and a data directory is needed',
@@ -42,7 +45,9 @@ export async function reachDatabase({ databaseUrl, dataDir }: DatabasePlace): Pr
     )
   if (databaseUrl !== undefined && !URL.canParse(databaseUrl))
     throw invalid('databaseUrl is not a URL', 'postgres://user:password@host:5432/database')
-  const url = databaseUrl ?? (await attachEmbeddedPostgres(dataDir!))
+  const url = directUrl ?? databaseUrl ?? (await attachEmbeddedPostgres(dataDir!))
+  if (databaseUrl !== undefined)
+    await requireSessions(directUrl ?? databaseUrl, directUrl === undefined ? '/databaseUrl' : '/directUrl')
   if (url !== null) return { url, [Symbol.asyncDispose]: async () => {} }
   const server = await startEmbeddedPostgres({ dataDir: dataDir! })
   return { url: server.url, [Symbol.asyncDispose]: () => server.stop() }

@@ -5,7 +5,13 @@
 import { monotonicMs, OffsetClock } from '../lib/clock.ts'
 import type { Database } from '../store/database.ts'
 import { readSchemaVersion } from '../store/doctor/installation.ts'
-import { readHeldBack, readServerFacts, type ServerFacts } from '../store/doctor/server.ts'
+import {
+  readHeldBack,
+  readServerFacts,
+  readServerSettings,
+  type ServerFacts,
+  type ServerSettings,
+} from '../store/doctor/server.ts'
 import { newestMigration } from '../store/migrate.ts'
 import { type DatabasePlace, onDatabase } from './connection.ts'
 import { examineInstallation } from './doctor-installation.ts'
@@ -39,6 +45,7 @@ export function examine(place: DatabasePlace): Promise<Finding[]> {
     clock.measured(facts.now, asked, monotonicMs())
     const schema = await examineSchema(database)
     const findings = [examineVersion(facts), schema, examineClock(clock.offsetMs), examineConnections(facts)]
+    findings.push(...examineSettings(await readServerSettings(database)))
     findings.push(...(await examineVacuum(database, facts)))
     if (schema.status !== 'FAIL') findings.push(...(await examineInstallation(database, facts.now)))
     return findings
@@ -77,6 +84,39 @@ function examineConnections(facts: ServerFacts): Finding {
   if (free <= 0) return fail('connections', message, hint)
   if (free < connectionsOfNode) return warn('connections', `${message}: not enough for one more node`, hint)
   return ok('connections', message)
+}
+
+function examineSettings({ values, jitAvailable, inRecovery, compiled }: ServerSettings): Finding[] {
+  const findings: Finding[] = []
+  const isOff = (name: keyof typeof values, message: string) => {
+    if (values[name] === 'off')
+      findings.push(warn('settings', `${name} is off: ${message}`, `Set ${name} = on, unless the data may be lost`))
+  }
+  if (inRecovery)
+    findings.push(fail('settings', 'this server is a standby: nothing can be written', 'Give the URL of the primary'))
+  if (values.default_transaction_read_only === 'on')
+    findings.push(
+      fail(
+        'settings',
+        'default_transaction_read_only is on: nothing can be written',
+        'Set it to off for this database and role',
+      ),
+    )
+  isOff('fsync', 'a crash of the machine can damage the database')
+  isOff('full_page_writes', 'a crash of the machine can damage the database')
+  isOff('synchronous_commit', 'a crash loses the last commits, acknowledged work among them')
+  if (values.jit === 'on' && jitAvailable && compiled.length > 0)
+    findings.push(
+      fail(
+        'settings',
+        `jit is on and ${compiled.length} functions may be compiled, a second or more each call: ${compiled.slice(0, 3).join(', ')}`,
+        'Run carillon migrate, which switches it off for them, or: alter database … set jit = off',
+      ),
+    )
+  if (findings.length > 0) return findings
+  const jit =
+    values.jit === 'on' && jitAvailable ? 'jit is on, and off for Carillon’s functions and nodes' : 'jit is off'
+  return [ok('settings', `writes are durable; ${jit}`)]
 }
 
 async function examineVacuum(database: Database, { autovacuum }: ServerFacts): Promise<Finding[]> {

@@ -4,7 +4,10 @@ import { CarillonError, checkOptions, defaults } from '@carillon/contract'
 
 export interface EngineConfig {
   readonly nodeName: string
+  /** A PostgreSQL database, or a pooler before it that lends connections by the transaction, such as PgBouncer. */
   readonly databaseUrl: string
+  /** Behind such a pooler: a URL of PostgreSQL itself, for LISTEN, locks and migrations. */
+  readonly directUrl?: string
   /** Connections of this node, besides one for its pulse. */
   readonly maxConnections: number
   /** Set at the creation of an installation; later nodes take what is there. */
@@ -35,7 +38,7 @@ export type EngineSettings = Partial<EngineConfig>
 
 /** What may be given, and what is taken otherwise. */
 export const engineNumbers: Record<
-  Exclude<keyof EngineConfig, 'nodeName' | 'databaseUrl'>,
+  Exclude<keyof EngineConfig, 'nodeName' | 'databaseUrl' | 'directUrl'>,
   { value: number; min: number; max: number }
 > = {
   maxConnections: { value: 10, min: 3, max: 1_000 },
@@ -56,7 +59,7 @@ export const engineNumbers: Record<
   sweepEveryMs: { value: 1_000, min: 20, max: 60_000 },
 }
 
-export const engineSettingNames = ['nodeName', 'databaseUrl', ...Object.keys(engineNumbers)]
+export const engineSettingNames = ['nodeName', 'databaseUrl', 'directUrl', ...Object.keys(engineNumbers)]
 
 export function engineConfig(settings: EngineSettings): EngineConfig {
   checkOptions(settings, engineSettingNames, { what: 'the settings of a node', code: 'CONFIG_INVALID' })
@@ -67,11 +70,15 @@ export function engineConfig(settings: EngineSettings): EngineConfig {
       'Give the URL of a PostgreSQL database, or ask for `embedded: { dataDir }`',
     )
   }
-  if (!URL.canParse(settings.databaseUrl))
-    throw invalid('databaseUrl', 'is not a URL', 'postgres://user:password@host:5432/database')
+  for (const key of ['databaseUrl', 'directUrl'] as const) {
+    const url = settings[key]
+    if (url !== undefined && !URL.canParse(url))
+      throw invalid(key, 'is not a URL', 'postgres://user:password@host:5432/database')
+  }
   const config: Record<string, unknown> = {
     nodeName: settings.nodeName ?? `${hostname()}-${process.pid}`,
     databaseUrl: settings.databaseUrl,
+    ...(settings.directUrl !== undefined && { directUrl: settings.directUrl }),
   }
   const half = settings.workerLostMs === undefined ? undefined : Math.floor(settings.workerLostMs / 2)
   const wanted: EngineSettings = { ...settings, workerSuspectMs: settings.workerSuspectMs ?? half }

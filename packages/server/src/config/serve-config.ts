@@ -11,7 +11,9 @@ export interface ServeSettings {
   /** A PostgreSQL of its own in this directory, instead of `databaseUrl`. */
   dataDir?: string
   databaseUrl?: string
-  engine?: Omit<EngineSettings, 'databaseUrl'>
+  /** If `databaseUrl` leads to PgBouncer in transaction mode: a URL of PostgreSQL itself. */
+  directUrl?: string
+  engine?: Omit<EngineSettings, 'databaseUrl' | 'directUrl'>
   /** Who may come in. Left out: on loopback everybody, elsewhere whoever has an API key. */
   auth?: 'off' | AuthSettings
   /** PEM files; the certificate's may hold the whole chain. */
@@ -46,6 +48,7 @@ const known: Record<keyof ServeSettings, true> = {
   port: true,
   dataDir: true,
   databaseUrl: true,
+  directUrl: true,
   engine: true,
   auth: true,
   tls: true,
@@ -74,6 +77,9 @@ export function serveConfig(settings: ServeSettings): ServeConfig {
       message: 'exactly one of a database and a data directory is needed',
       hint: 'Give --database-url postgres://… or --data ./data',
     })
+  }
+  if (settings.directUrl !== undefined && settings.databaseUrl === undefined) {
+    throw invalid('directUrl', 'goes with databaseUrl', 'The embedded PostgreSQL has no pooler before it')
   }
   if (!Number.isInteger(requestTimeoutMs) || requestTimeoutMs < 100 || requestTimeoutMs > 600_000) {
     throw invalid('requestTimeoutMs', `${requestTimeoutMs} is not a whole number from 100 to 600000`)

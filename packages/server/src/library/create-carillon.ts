@@ -74,14 +74,15 @@ function checkCarillonOptions(options: CarillonOptions | undefined): void {
     throw invalid('/databaseUrl', 'createCarillon takes an object, not a text', databaseHint)
   }
   checkOptions(options, optionNames, { what: 'the options of createCarillon', code: 'CONFIG_INVALID' })
-  const { embedded, databaseUrl, tenant, logLevel } = options
+  const { embedded, databaseUrl, directUrl, tenant, logLevel } = options
   if (embedded !== undefined) {
     checkOptions(embedded, ['dataDir', 'port'], { pointer: '/embedded', what: 'embedded', code: 'CONFIG_INVALID' })
     if (typeof embedded.dataDir !== 'string' || embedded.dataDir === '')
       throw invalid('/embedded/dataDir', 'embedded needs a dataDir', "embedded: { dataDir: './data' }")
   }
-  if (embedded && databaseUrl) {
-    throw invalid('/databaseUrl', 'databaseUrl and embedded are both given', 'Give one of them')
+  if (embedded && (databaseUrl || directUrl)) {
+    const other = databaseUrl ? 'databaseUrl' : 'directUrl'
+    throw invalid(`/${other}`, `${other} and embedded are both given`, 'Give one of them')
   }
   if (!embedded && !databaseUrl) throw invalid('/databaseUrl', 'createCarillon needs a database', databaseHint)
   if (tenant !== undefined && (typeof tenant !== 'string' || tenant === ''))

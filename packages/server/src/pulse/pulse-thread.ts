@@ -1,6 +1,7 @@
 /** The thread behind Pulse. It holds one connection and connects again when it breaks. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { PostgresClient } from '../lib/postgres-client.ts'
+import { sessionSettings } from '../store/database.ts'
 import { renewLeaseSql } from '../store/shards/claim.ts'
 import { seeWorkersSql } from '../store/workers/register.ts'
 import type { PulseMessage, PulseSettings } from './pulse.ts'
@@ -58,10 +59,14 @@ async function beat(): Promise<void> {
       name: 'renew-lease',
       text: renewLeaseSql,
       values: [settings.nodeId, settings.nodeName, settings.leaseMs, null],
+      answerWithinMs: settings.leaseMs,
     })
   }
   if (workerIds.length > 0 && now - workersSeenAt >= settings.workersEveryMs) {
-    await connection.query({ name: 'see-workers', text: seeWorkersSql, values: [workerIds, null] })
+    await connection.query({
+      ...{ name: 'see-workers', text: seeWorkersSql, values: [workerIds, null] },
+      answerWithinMs: settings.leaseMs,
+    })
     workersSeenAt = now
   }
 }
@@ -71,14 +76,13 @@ async function connect(): Promise<PostgresClient> {
     connectionString: settings.databaseUrl,
     application_name: 'carillon pulse',
     keepAlive: true,
-    statement_timeout: settings.leaseMs,
-    query_timeout: settings.leaseMs,
     connectionTimeoutMillis: settings.leaseMs,
   })
   fresh.on('error', () => {
     if (client === fresh) client = null
   })
   await fresh.connect()
+  await fresh.query({ text: sessionSettings(settings.leaseMs), answerWithinMs: settings.leaseMs })
   client = fresh
   return fresh
 }

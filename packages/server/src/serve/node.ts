@@ -56,7 +56,7 @@ async function startNode(
   { postgres, tls, logger }: { postgres: EmbeddedPostgres | null; tls: TlsFiles | undefined; logger: Logger },
 ): Promise<ServedNode> {
   const rules = new OperatorRules(config.targets)
-  const settings = engineConfig({ ...config.engine, databaseUrl: config.databaseUrl })
+  const settings = engineConfig({ ...config.engine, databaseUrl: config.databaseUrl, directUrl: config.directUrl })
   const engine = new Engine(settings, logger, { targets: rules })
   const worker = builtInWorker({
     ...{ config: config.targets, rules, tokens: engine.tokens, logger },

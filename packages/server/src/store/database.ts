@@ -21,6 +21,11 @@ export const parsers: pg.CustomTypesConfig = {
 
 export interface DatabaseOptions {
   url: string
+  /**
+   * A URL of PostgreSQL itself. If it is given, `url` leads to a pooler that lends connections by the transaction: only
+   * transactions that are whole in themselves go there, everything else goes here.
+   */
+  directUrl?: string
   maxConnections: number
   statementTimeoutMs: number
   applicationName: string
@@ -29,34 +34,52 @@ export interface DatabaseOptions {
   onError?: (error: Error) => void
 }
 
+/** Behind a pooler: one that listens, one that migrates or makes partitions, one to spare. */
+const directConnections = 3
+
 /** Beyond its own time limit: a server that says nothing by then is frozen, or the way to it is gone without a word. */
 const silenceMs = 5_000
 
 export class Database {
   readonly #pool: pg.Pool
+  /** For whole sessions; the same as `#pool` unless that leads to a pooler. */
+  readonly #sessions: pg.Pool
+  readonly #pooled: boolean
   readonly #statementTimeoutMs: number
   readonly #virtualNow: (() => Date) | undefined
-  #ended: Promise<void> | null = null
+  #ended: Promise<unknown> | null = null
 
   constructor(options: DatabaseOptions) {
     this.#virtualNow = options.virtualNow
     this.#statementTimeoutMs = options.statementTimeoutMs
-    this.#pool = new Pool({
-      connectionString: options.url,
-      max: options.maxConnections,
+    this.#pooled = options.directUrl !== undefined
+    const { url, directUrl, maxConnections } = options
+    this.#sessions =
+      directUrl === undefined
+        ? this.#open(options, { url, max: maxConnections })
+        : this.#open(options, { url: directUrl, max: directConnections })
+    this.#pool =
+      directUrl === undefined ? this.#sessions : this.#open(options, { url, max: maxConnections, pooled: true })
+  }
+
+  #open(options: DatabaseOptions, { url, max, pooled }: { url: string; max: number; pooled?: true }): pg.Pool {
+    const pool = new Pool({
+      connectionString: url,
+      max,
       application_name: options.applicationName,
       // A connection once opened stays: its first LEASE, which compiles and plans, takes [m] 27 ms of CPU instead of 0.6.
       idleTimeoutMillis: 0,
       keepAlive: true,
       keepAliveInitialDelayMillis: 1_000,
       connectionTimeoutMillis: 10_000,
-      statement_timeout: options.statementTimeoutMs,
-      idle_in_transaction_session_timeout: options.statementTimeoutMs,
       types: parsers,
       Client: PostgresClient,
+      // Through a pooler nothing outlives a transaction; what belongs to one is sent in one go.
+      ...(pooled ? { pipeline: true } : { onConnect: (client) => prepareSession(client, options.statementTimeoutMs) }),
     })
     // A connection lost while idle is replaced by the next query; the listener keeps it from ending the process.
-    this.#pool.on('error', options.onError ?? (() => {}))
+    pool.on('error', options.onError ?? (() => {}))
+    return pool
   }
 
   /** What operations pass as `p_now`. */
@@ -79,6 +102,7 @@ export class Database {
     const query = { text, values, answerWithinMs, ...(name !== null && { name }) }
     for (let tries = 1; ; tries++) {
       try {
+        if (this.#pooled) return await this.#queryPooled<Row>(options.withinMs ?? this.#statementTimeoutMs, query)
         if (options.withinMs !== undefined) return await this.#queryWithin<Row>(options.withinMs, query)
         return await this.#queryOnce<Row>(query)
       } catch (error) {
@@ -122,19 +146,51 @@ export class Database {
     }
   }
 
+  /**
+   * Through a pooler that lends connections by the transaction: the limits are part of it, and the statement has no name. All
+   * three are sent at once, so that it takes one round trip as elsewhere.
+   */
+  async #queryPooled<Row extends pg.QueryResultRow>(limitMs: number, query: StatementConfig): Promise<Row[]> {
+    const { text, values, answerWithinMs } = query
+    const begin = `begin isolation level read committed; set local statement_timeout = ${limitMs};
+      set local idle_in_transaction_session_timeout = ${limitMs}; set local jit = off`
+    const client = await this.#pool.connect().catch((error: unknown) => Promise.reject(connectError(error)))
+    const sent: StatementConfig[] = [{ text: begin }, { text, values }, { text: 'commit' }]
+    for (const statement of sent) statement.answerWithinMs = answerWithinMs
+    const answers = await Promise.allSettled(sent.map((statement) => client.query<Row>(statement)))
+    const failed = answers.find((answer) => answer.status === 'rejected')
+    client.release(failed !== undefined)
+    if (failed !== undefined) throw failed.reason
+    return (answers[1] as PromiseFulfilledResult<pg.QueryResult<Row>>).value.rows
+  }
+
   /** A connection of its own, for LISTEN, migrations and DDL. The caller releases it. */
   async connect(): Promise<pg.PoolClient> {
     try {
-      return await this.#pool.connect()
+      return await this.#sessions.connect()
     } catch (error) {
       throw connectError(error)
     }
   }
 
   async end(): Promise<void> {
-    this.#ended ??= this.#pool.end()
+    this.#ended ??= Promise.all([...new Set([this.#pool, this.#sessions])].map((pool) => pool.end()))
     await this.#ended
   }
+}
+
+/**
+ * What every session of ours is told first. By a statement, not in the start-up message: PgBouncer refuses a connection that
+ * asks for settings it does not know. The functions count on READ COMMITTED, and no statement of a scheduler is long enough
+ * to be worth compiling.
+ */
+export function sessionSettings(statementTimeoutMs: number): string {
+  return `set statement_timeout = ${statementTimeoutMs}; set idle_in_transaction_session_timeout = ${statementTimeoutMs};
+    set idle_session_timeout = 0; set default_transaction_isolation = 'read committed'; set jit = off`
+}
+
+async function prepareSession(client: pg.ClientBase, statementTimeoutMs: number): Promise<void> {
+  await client.query(sessionSettings(statementTimeoutMs))
 }
 
 const texts = new Map<string, string>()

@@ -89,3 +89,42 @@ export async function readHeldBack(database: Database): Promise<HeldBack[]> {
   )
   return rows.map(({ age_ms, ...row }) => ({ ...row, ageMs: age_ms }))
 }
+
+export interface ServerSettings {
+  /** As a session finds them that changes nothing: from the files, the database and the role. */
+  values: Record<SettingName, string>
+  /** Whether LLVM is installed: without it `jit` means nothing. */
+  jitAvailable: boolean
+  /** A standby, or a server that still recovers. */
+  inRecovery: boolean
+  /** Functions with pinned plans that may be JIT-compiled. */
+  compiled: string[]
+}
+
+const settingNames = [
+  'jit',
+  'fsync',
+  'full_page_writes',
+  'synchronous_commit',
+  'default_transaction_read_only',
+] as const
+type SettingName = (typeof settingNames)[number]
+
+export async function readServerSettings(database: Database): Promise<ServerSettings> {
+  const rows = await database.query<{
+    values: Record<SettingName, string>
+    jit: boolean
+    recovery: boolean
+    compiled: string[]
+  }>(
+    null,
+    `select (select jsonb_object_agg(name, reset_val) from pg_settings where name = any ($1::text[])) "values",
+       pg_jit_available() jit, pg_is_in_recovery() recovery,
+       array(select p.proname::text from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+         where n.nspname = 'carillon' and p.proconfig::text ~ '(enable_|plan_cache_mode)' and not 'jit=off' = any (p.proconfig)
+         order by 1) compiled`,
+    [settingNames],
+  )
+  const { values, jit, recovery, compiled } = rows[0]!
+  return { values, jitAvailable: jit, inRecovery: recovery, compiled }
+}

@@ -14,6 +14,7 @@ export interface VerifiedFigures {
   wrong: number
   lost: number
   late: number
+  stuckNow: number
 }
 
 export class Metrics {
@@ -45,6 +46,12 @@ export class Metrics {
     registers: [this.#registry],
   })
 
+  readonly #stuck = new Gauge({
+    name: 'carillon_stuck_executions',
+    help: 'Executions that should have ended, or moved on, and have not, counted up to 1,000',
+    registers: [this.#registry],
+  })
+
   constructor() {
     collectDefaultMetrics({ register: this.#registry })
   }
@@ -62,8 +69,9 @@ export class Metrics {
   /** In Prometheus' text form. `verified`: null while nobody has begun to compare. */
   async text(executions: Record<string, number>, verified: VerifiedFigures | null): Promise<string> {
     if (verified) {
-      const { verifiedUntil, occurrences, missed, doubled, stuck, wrong, lost, late } = verified
+      const { verifiedUntil, occurrences, missed, doubled, stuck, wrong, lost, late, stuckNow } = verified
       this.#verifiedUntil.set(verifiedUntil / 1_000)
+      this.#stuck.set(stuckNow)
       const results = { compared: occurrences, missed, doubled, stuck, wrong, lost, late }
       for (const [result, count] of Object.entries(results)) this.#verified.set({ result }, count)
     }

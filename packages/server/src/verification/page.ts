@@ -7,6 +7,7 @@
  * schedule had passed by then is committed and seen, and what fires meanwhile lies beyond. The floor of the ledger is read
  * last: rows may go between, but not without it being raised before.
  */
+import { findings } from '@carillon/contract'
 import { firstIdAt, occurrenceId, timeOf } from '../domain/identity.ts'
 import type { Database } from '../store/database.ts'
 import { readHorizon } from '../store/verification/progress.ts'
@@ -34,6 +35,8 @@ export interface Check {
   listed: number
   /** A worker silent for that long is lost; left out, nobody is taken for lost. */
   lostMs?: number
+  /** Left out: also what is past its time counts as stuck, not only what can never move on. */
+  stuckByTime?: boolean
 }
 
 /** Where a check has got to: at which job, and from which nominal time on; or after which row. */
@@ -159,13 +162,14 @@ function rowsFrom({ from }: Check, floor: number): Position {
 
 /** What rows are in themselves, and whether their ids are what they are computed from. */
 async function checkRows(database: Database, check: Check, { afterId }: RowsPosition): Promise<CheckedPage> {
-  const { tenant, jobId, to, listed, lostMs = null } = check
+  const { tenant, jobId, to, listed, lostMs = null, stuckByTime = true } = check
   const beforeId = firstIdAt(to)
   const page = await readRows(database, { tenant, jobId, afterId, beforeId, limit: ledgerRowsPerPage, lostMs })
   const tally = emptyTally()
   tally.open = page.open
   for (const row of page.rows) {
     const why = isWrong(row) ? 'WRONG_ID' : row.why
+    if (!stuckByTime && why !== null && pastItsTime.has(why)) continue
     const finding = { tenant: row.tenant, jobId: row.jobId, scheduledFor: row.nominal, executionId: row.id }
     if (why !== null) found(tally, { why, ...finding }, listed)
   }
@@ -188,6 +192,10 @@ async function checkMinutes(database: Database, check: Check, minute: number): P
 function minuteFrom(from: number): number {
   return Math.ceil(from / minuteMs) * minuteMs
 }
+
+const pastItsTime: ReadonlySet<string> = new Set(
+  findings.STUCK.filter((why) => why !== 'NO_HOLDER' && why !== 'WAITS_FOR_NOTHING'),
+)
 
 function isWrong({ id, jobId, nominal, origin, once }: CheckedRow): boolean {
   // A submission is its own job; so is what fires once, unless its time was changed.

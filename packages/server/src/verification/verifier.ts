@@ -117,7 +117,7 @@ export class Verifier {
       lateAfterMs: defaultLateAfterMs,
       listed,
       lostMs,
-      stuckByTime: false,
+      inPasses: true,
     }
     const at = position === null ? firstPosition : (JSON.parse(position) as Position)
     const { tally, next }: CheckedPage = await checkPage(database, check, at)

@@ -21,10 +21,9 @@ begin
     || array(select t.execution_id from carillon.retries t where t.due < v_due order by t.due limit p_limit)
     || array(select d.execution_id from carillon.deadlines d where d.due < v_due order by d.due limit p_limit);
   return query
-  select x.* from (
-    select distinct on (e.execution_id) e.execution_id, e.job_id, e.tenant, carillon.ms(e.scheduled_for), carillon.why_open(
-      e.execution_id, e.job_id, e.pool, e.lane, e.tag, e.attempt, e.releases, e.fence, e.expires_at, e.deadline_at, p_lost_ms, v_due) why
-    from unnest(v_ids) i(execution_id) join carillon.executions e on e.execution_id = i.execution_id where e.state is null
+  select x.execution_id, x.job_id, x.tenant, x.scheduled_for, x.why from (
+    select o.execution_id, o.job_id, o.tenant, carillon.ms(o.scheduled_for) scheduled_for, o.why
+    from carillon.why_open(array(select distinct i from unnest(v_ids) i), p_lost_ms, v_due) o
     union all
     (select u.execution_id, u.execution_id, u.tenant, carillon.ms(u.run_at), 'NOT_FIRED' from carillon.submissions u
      where u.run_at < v_due and not carillon.set_aside(u.execution_id) order by u.run_at limit p_limit)) x

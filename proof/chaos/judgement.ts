@@ -52,6 +52,7 @@ export async function judgeStage(stage: Stage, observed: Observed): Promise<Judg
   const violations: Violation[] = [
     ...judge(history),
     ...[verified, counted].flatMap(occurrenceViolations),
+    ...verified.others.map((finding) => ({ checker: 'verify', ...finding })),
     ...broken.map(({ execution_id, problem }) => ({ checker: 'store-invariants', subject: execution_id, problem })),
     ...stage.seats.flatMap(({ name, crashes }) =>
       crashes.map((problem) => ({ checker: 'processes-stay-up', subject: name, problem })),

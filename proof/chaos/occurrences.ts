@@ -20,19 +20,29 @@ const secondsSql = `
 export async function compareOccurrences(
   stage: Stage,
   { from, to }: { from: number; to: number },
-): Promise<{ verified: Occurrences; counted: Occurrences }> {
+): Promise<{ verified: Verified; counted: Occurrences }> {
   return {
     verified: await verify(stage, { from, to: to + 1, now: Date.now(), listed: 100_000 }),
     counted: countSeconds(await stage.query<SecondRow>(secondsSql), { from, to }),
   }
 }
 
-async function verify(stage: Stage, options: Parameters<typeof verifyInstallation>[1]): Promise<Occurrences> {
+type Verified = Occurrences & {
+  /** Executions that are stuck, rows that cannot be true, submissions that are gone. */
+  others: Finding[]
+}
+
+async function verify(stage: Stage, options: Parameters<typeof verifyInstallation>[1]): Promise<Verified> {
   const { url } = stage.postgres
   const database = new Database({ url, maxConnections: 2, statementTimeoutMs: 30_000, applicationName: 'chaos' })
   try {
-    const { missed, doubled } = await verifyInstallation(database, options)
-    return { missed: missed.map(told), doubled: doubled.map(told) }
+    const { missed, doubled, stuck, wrong, lost } = await verifyInstallation(database, options)
+    const gone = [...lost.minutes, ...lost.commits].map((each) => ({
+      subject: 'installation',
+      problem: `lost what was acknowledged: ${JSON.stringify(each)}`,
+    }))
+    const others = [...[...stuck, ...wrong].map(told), ...gone]
+    return { missed: missed.map(told), doubled: doubled.map(told), others }
   } finally {
     await database.end()
   }

@@ -29,13 +29,28 @@ export async function judgeRun(
 }
 
 async function verified(database: Database, { from, to }: { from: number; to: number }): Promise<Violation[]> {
-  const { missed, doubled } = await verifyInstallation(database, { from, to, now: to })
-  return [...missed, ...doubled].map(({ kind, why, jobId, executionId, scheduledFor }) => ({
-    checker: kind === 'MISSED' ? 'occurrences-missed' : 'occurrences-doubled',
-    subject: executionId,
-    problem: `${why}: the occurrence of ${jobId} at ${scheduledFor}`,
+  const { missed, doubled, stuck, wrong, lost } = await verifyInstallation(database, { from, to, now: to })
+  const findings = [...missed, ...doubled, ...stuck, ...wrong].map(
+    ({ kind, why, jobId, executionId, scheduledFor }) => ({
+      checker: checkers[kind],
+      subject: executionId,
+      problem: `${why}: the occurrence of ${jobId} at ${scheduledFor}`,
+    }),
+  )
+  const gone = [...lost.minutes, ...lost.commits].map((each) => ({
+    checker: 'acknowledged-is-counted',
+    subject: 'installation',
+    problem: `lost: ${JSON.stringify(each)}`,
   }))
+  return [...findings, ...gone]
 }
+
+const checkers = {
+  MISSED: 'occurrences-missed',
+  DOUBLED: 'occurrences-doubled',
+  STUCK: 'executions-stuck',
+  WRONG: 'rows-cannot-be-true',
+} as const
 
 async function asked(ask: Ask, checker: string, sql: string): Promise<Violation[]> {
   const rows = (await ask(sql)) as { execution_id: string; problem: string }[]

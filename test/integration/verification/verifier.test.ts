@@ -151,4 +151,57 @@ describe('the verifier', () => {
     await passed(watching)
     expect((await progress())!.missed - missed).toBeLessThanOrEqual(1)
   })
+
+  it('tells of what is stuck once it has been so for a minute, and says when it is over', async () => {
+    const job = await virtual.create(everyMinute)
+    const watching = verifier()
+    await passed(watching)
+    await virtual.run(90 * secondMs)
+    const [{ id }] = await virtual.sql(
+      `with gone as (delete from carillon.ready where execution_id in (select execution_id from carillon.executions
+         where job_id = $1) returning *)
+       insert into carillon.retries select execution_id, 0, carillon.at($2), 'acme', pool, lane, 'FAILED' from gone
+       returning execution_id id`,
+      [job, virtual.now],
+    )
+    const look = async (laterMs: number) => {
+      virtual.down(laterMs)
+      await passed(watching)
+      return { stuck: (await progress())!.stuck, stuckNow: (await progress())!.stuckNow }
+    }
+    expect(await look(90 * secondMs)).toEqual({ stuck: 0, stuckNow: 0 })
+    expect(await look(60 * secondMs)).toEqual({ stuck: 0, stuckNow: 0 })
+    expect(await look(60 * secondMs)).toEqual({ stuck: 1, stuckNow: 1 })
+    expect(await look(60 * secondMs)).toEqual({ stuck: 1, stuckNow: 1 })
+    const found = { kind: 'STUCK', why: 'RETRY_OVERDUE', executionId: id }
+    expect(errors.filter(({ kind }) => kind === 'STUCK')).toMatchObject([found])
+    expect(await virtual.sql(`select subject from carillon.audit where action = 'execution.stuck'`)).toEqual([
+      { subject: id },
+    ])
+    await virtual.fireDue()
+    expect(await look(60 * secondMs)).toEqual({ stuck: 1, stuckNow: 0 })
+    // A verifier that has just begun does not know for how long.
+    await virtual.sql(`update carillon.executions set deadline_at = carillon.at($1)`, [virtual.now - 10 * minuteMs])
+    await virtual.sql(
+      `insert into carillon.deadlines select execution_id, 'FINISH', deadline_at from carillon.executions`,
+    )
+    await passed()
+    expect((await progress())!.stuckNow).toBe(0)
+  })
+
+  it('finds at once what no queue holds, and counts what was acknowledged and is gone', async () => {
+    await virtual.create(everyMinute)
+    await passed()
+    await virtual.run(5 * minuteMs)
+    await virtual.sql('delete from carillon.ready')
+    await virtual.sql(
+      `insert into carillon.receipts (tenant, minute, book, count) values ('acme', carillon.at($1), gen_random_uuid(), 3)`,
+      [startAt + minuteMs],
+    )
+    await passed()
+    expect(await progress()).toMatchObject({ missed: 0, stuck: 2, lost: 3, wrong: 0 })
+    expect(errors).toContainEqual(expect.objectContaining({ acknowledged: 3, kept: 0 }))
+    const [note] = await virtual.sql(`select tenant, detail from carillon.audit where action = 'submissions.lost'`)
+    expect(note).toMatchObject({ tenant: null, detail: { acknowledged: 3, kept: 0 } })
+  })
 })

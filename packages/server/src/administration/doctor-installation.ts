@@ -4,11 +4,13 @@ import type { Database } from '../store/database.ts'
 import {
   countDeadLetters,
   countOverdue,
+  readLastLoss,
   readLeadership,
   readSilentWorkers,
   readStrandedPools,
 } from '../store/doctor/installation.ts'
 import { readInstallation, readPartitions } from '../store/partitions/manage.ts'
+import { readProgress } from '../store/verification/progress.ts'
 import { type Finding, fail, ok, warn } from './findings.ts'
 
 const hourMs = 3_600_000
@@ -29,6 +31,8 @@ export async function examineInstallation(database: Database, now: number): Prom
     ...(await examineWorkers(database)),
     ...(await examinePools(database)),
     await examineDeadLetters(database),
+    await examineLosses(database),
+    ...(await examineVerification(database)),
   ]
 }
 
@@ -89,6 +93,22 @@ async function examineDeadLetters(database: Database): Promise<Finding> {
   const count = await countDeadLetters(database, { sinceMs: dayMs, most: countedMost })
   if (count === 0) return ok('dead letters', 'none in the last 24 h')
   return warn('dead letters', `${atLeast(count)} in the last 24 h`, 'See them: carillon dead-letters list')
+}
+
+/** A replica that was behind was promoted, or an older state restored. */
+async function examineLosses(database: Database): Promise<Finding> {
+  const loss = await readLastLoss(database, 30 * dayMs)
+  if (loss === null) return ok('commits', 'no node has found that the database lost any')
+  const [after, until] = [loss.keptUntil, loss.seenUntil].map((at) => at.toISOString())
+  const message = `the database lost what was committed between ${after} and ${until}`
+  return fail('commits', message, `See what is missing: carillon verify --from ${after}`)
+}
+
+async function examineVerification(database: Database): Promise<Finding[]> {
+  const progress = await readProgress(database)
+  if (progress === null || progress.stuckNow === 0) return []
+  const message = `${progress.stuckNow} executions should have ended, or moved on, and have not`
+  return [fail('stuck', message, 'See them: carillon verify --from 24h; one of them: carillon executions explain <id>')]
 }
 
 function atLeast(count: number): string {

@@ -43,16 +43,12 @@ export class Receipts implements Service {
   #books: Book[] = []
   #seen: Beat | null = null
   #beats = 0
-  /** Times that the database was found to have lost commits. */
-  #losses = 0
+  /** The database has to be told again what it may have forgotten. */
+  #urgent = false
 
   constructor(options: ReceiptsOptions) {
     this.#options = options
     this.#loop = new Loop({ name: 'receipts', everyMs, logger: options.logger, runOnce: () => this.runOnce() })
-  }
-
-  get losses(): number {
-    return this.#losses
   }
 
   /** Submissions that were committed. */
@@ -79,10 +75,12 @@ export class Receipts implements Service {
   async runOnce(): Promise<void> {
     this.#beats++
     await this.#write(this.#beats % beatsPerFlush === 0)
+    if (this.#urgent) await this.#write()
   }
 
   async #write(withReceipts = true): Promise<void> {
     const { database, nodeId } = this.#options
+    if (withReceipts) this.#urgent = false
     const receipts = withReceipts ? [...this.#unsaid].map((receipt) => ({ ...receipt })) : []
     if (withReceipts) this.#unsaid.clear()
     try {
@@ -99,10 +97,10 @@ export class Receipts implements Service {
 
   /** The database has forgotten: it is told everything that is remembered here. */
   #sayAgain(seen: Beat, before: Beat | null): void {
-    this.#losses++
     const after = before === null ? null : new Date(before.at).toISOString()
     const until = new Date(seen.at).toISOString()
     this.#options.logger.error({ after, until }, 'the database lost what it had committed; ask with: carillon verify')
+    this.#urgent = true
     this.#allUnsaid()
   }
 
@@ -111,6 +109,7 @@ export class Receipts implements Service {
       { from: seen.timeline, to: timeline },
       'another server took over; if it was behind, what was acknowledged last may be missing; ask with: carillon verify',
     )
+    this.#urgent = true
     this.#allUnsaid()
   }
 

@@ -14,6 +14,7 @@ export interface VerifiedFigures {
   wrong: number
   lost: number
   late: number
+  stuckNow: number
 }
 
 export class Metrics {
@@ -57,6 +58,11 @@ export class Metrics {
     labelNames: ['source'],
     registers: [this.#registry],
   })
+  readonly #stuck = new Gauge({
+    name: 'carillon_stuck_executions',
+    help: 'Executions that should have ended, or moved on, and have not, counted up to 1,000',
+    registers: [this.#registry],
+  })
 
   constructor() {
     collectDefaultMetrics({ register: this.#registry })
@@ -85,8 +91,9 @@ export class Metrics {
     this.#quarantined.reset()
     for (const [source, count] of Object.entries(quarantined)) this.#quarantined.set({ source }, count)
     if (verified) {
-      const { verifiedUntil, occurrences, missed, doubled, stuck, wrong, lost, late } = verified
+      const { verifiedUntil, occurrences, missed, doubled, stuck, wrong, lost, late, stuckNow } = verified
       this.#verifiedUntil.set(verifiedUntil / 1_000)
+      this.#stuck.set(stuckNow)
       const results = { compared: occurrences, missed, doubled, stuck, wrong, lost, late }
       for (const [result, count] of Object.entries(results)) this.#verified.set({ result }, count)
     }

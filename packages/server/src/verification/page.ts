@@ -7,6 +7,7 @@
  * schedule had passed by then is committed and seen, and what fires meanwhile lies beyond. The floor of the ledger is read
  * last: rows may go between, but not without it being raised before.
  */
+import { findings } from '@carillon/contract'
 import { firstIdAt, occurrenceId, timeOf } from '../domain/identity.ts'
 import type { Database } from '../store/database.ts'
 import { readHorizon } from '../store/verification/progress.ts'
@@ -34,6 +35,8 @@ export interface Check {
   listed: number
   /** A worker silent for that long is lost; left out, nobody is taken for lost. */
   lostMs?: number
+  /** One of many checks that follow each other in time: what is past its time is somebody else's, a minute is the check's it begins in. */
+  inPasses?: boolean
 }
 
 /** Where a check has got to: at which job, and from which nominal time on; or after which row. */
@@ -159,21 +162,25 @@ function rowsFrom({ from }: Check, floor: number): Position {
 
 /** What rows are in themselves, and whether their ids are what they are computed from. */
 async function checkRows(database: Database, check: Check, { afterId }: RowsPosition): Promise<CheckedPage> {
-  const { tenant, jobId, to, listed, lostMs = null } = check
+  const { tenant, jobId, to, listed, lostMs = null, inPasses = false } = check
   const beforeId = firstIdAt(to)
   const page = await readRows(database, { tenant, jobId, afterId, beforeId, limit: ledgerRowsPerPage, lostMs })
   const tally = emptyTally()
   tally.open = page.open
+  const wrongIds = new Set(page.rows.filter(isWrong).map(({ id }) => id))
+  const told = new Set<string>()
   for (const row of page.rows) {
-    const why = isWrong(row) ? 'WRONG_ID' : row.why
-    const finding = { tenant: row.tenant, jobId: row.jobId, scheduledFor: row.nominal, executionId: row.id }
-    if (why !== null) found(tally, { why, ...finding }, listed)
+    const why = wrongIds.has(row.id) ? 'WRONG_ID' : row.why
+    if (why === null || told.has(row.id) || (inPasses && pastItsTime.has(why))) continue
+    told.add(row.id) // once, whatever else is wrong with it
+    const { id: executionId, nominal: scheduledFor } = row
+    found(tally, { why, tenant: row.tenant, jobId: row.jobId, scheduledFor, executionId }, listed)
   }
   if (page.last !== null) return { tally, next: { at: 'ROWS', afterId: page.last } }
-  return { tally, next: jobId === null ? { at: 'MINUTES', minute: minuteFrom(check.from) } : null }
+  return { tally, next: jobId === null ? { at: 'MINUTES', minute: firstMinute(check) } : null }
 }
 
-/** Whether the ledger has what was acknowledged. Of a minute that begins in the range, all is counted, wherever the range ends. */
+/** Whether the ledger has what was acknowledged. Of each minute all is counted, wherever the range begins and ends. */
 async function checkMinutes(database: Database, check: Check, minute: number): Promise<CheckedPage> {
   const { tenant, to, listed } = check
   const minutes = await readReceipts(database, { tenant, from: minute, before: to, rows: receiptRowsPerPage })
@@ -184,10 +191,13 @@ async function checkMinutes(database: Database, check: Check, minute: number): P
   return { tally, next: last === undefined ? null : { at: 'MINUTES', minute: last.minute + minuteMs } }
 }
 
-/** The first minute that begins at this time or later. */
-function minuteFrom(from: number): number {
-  return Math.ceil(from / minuteMs) * minuteMs
+function firstMinute({ from, inPasses = false }: Check): number {
+  return (inPasses ? Math.ceil(from / minuteMs) : Math.floor(from / minuteMs)) * minuteMs
 }
+
+const pastItsTime: ReadonlySet<string> = new Set(
+  findings.STUCK.filter((why) => why !== 'NO_HOLDER' && why !== 'WAITS_FOR_NOTHING'),
+)
 
 function isWrong({ id, jobId, nominal, origin, once }: CheckedRow): boolean {
   // A submission is its own job; so is what fires once, unless its time was changed.

@@ -3,9 +3,12 @@
  * one ended up to a few minutes ago. What it costs is bounded: page by page, with pauses that leave the time to others. With
  * very many jobs a pass takes longer and the next one has more to look at, but nothing is left out. One node at a time does it.
  *
+ * What is past its time is looked for apart, once for each pass: what becomes stuck is born long before.
+ *
  * What must stay true: what is still to fire is not called missed. A pass ends before the first time that a schedule stands
  * at, so after an outage it waits until everything has been caught up with. It waits in vain for a schedule that cannot fire;
- * after ten minutes without any movement it goes on, and that one is found missing.
+ * after ten minutes without any movement it goes on, and that one is found missing. An execution is called stuck only if it was so a
+ * minute ago too: after an outage there is much to catch up with.
  */
 import type { Clock } from '../lib/clock.ts'
 import { PartOfTime } from '../lib/part-of-time.ts'
@@ -18,10 +21,12 @@ import {
   readOldestDue,
   readProgress,
   writeStep,
+  writeStuck,
 } from '../store/verification/progress.ts'
+import { readPastTime } from '../store/verification/stuck.ts'
 import { defaultLateAfterMs } from './installation.ts'
 import { type CheckedPage, checkPage, firstPosition, type Position } from './page.ts'
-import { type Finding, foundIn, type Tally } from './tally.ts'
+import { emptyTally, type Finding, found, foundIn, type Tally } from './tally.ts'
 
 export interface VerifierOptions {
   database: Database
@@ -39,12 +44,18 @@ const share = 0.05
 /** One slow page does not stop the pass for longer than this. */
 const longestPauseMs = 60_000
 const standsStillMs = 10 * 60_000
+const stuckAgainMs = 50_000
+/** So many that are past their time are looked at; beyond, they are only known to be many. */
+const stuckCounted = 1_000
 /** Of each page so many findings are put on record one by one; all are counted. */
 const listed = 20
 
 export class Verifier {
   readonly #options: VerifierOptions
   readonly #time: PartOfTime
+  /** Past their time when they were last looked for, and since when. */
+  #late = new Map<string, number>()
+  #told: ReadonlySet<string> = new Set()
   #oldest: { due: number | null; since: number } = { due: null, since: 0 }
 
   constructor(options: VerifierOptions) {
@@ -65,8 +76,24 @@ export class Verifier {
       await beginWatching(database, Math.floor(clock.now()))
       return false
     }
+    if (progress.pass === null) await this.#lookForStuck(clock.now())
     const pass = progress.pass ?? (await this.#begin(progress, clock.now()))
     return pass !== null && (await this.#step(progress.verifiedUntil, pass))
+  }
+
+  /** Those that are past their time, and were when somebody looked a while ago. */
+  async #lookForStuck(now: number): Promise<void> {
+    const { database, lostMs = null } = this.#options
+    const late = await readPastTime(database, { lostMs, limit: stuckCounted })
+    const known = this.#late
+    this.#late = new Map(late.map(({ executionId }) => [executionId, known.get(executionId) ?? now]))
+    const stuck = late.filter(({ executionId }) => now - this.#late.get(executionId)! >= stuckAgainMs)
+    const told = stuck.filter(({ executionId }) => !this.#told.has(executionId))
+    this.#told = new Set(stuck.map(({ executionId }) => executionId))
+    const tally = emptyTally()
+    for (const finding of told) found(tally, finding, listed)
+    await writeStuck(database, { now: stuck.length, more: tally.stuck, notes: tally.findings.map(noteOf) })
+    this.#tell(tally)
   }
 
   /** Null: nothing has come to be looked at since the last pass. */
@@ -83,7 +110,17 @@ export class Verifier {
   async #step(from: number, { to, position }: { to: number; position: string | null }): Promise<boolean> {
     const { database, clock, lostMs } = this.#options
     const now = clock.now()
-    const check = { tenant: null, jobId: null, from, to, now, lateAfterMs: defaultLateAfterMs, listed, lostMs }
+    const check = {
+      tenant: null,
+      jobId: null,
+      from,
+      to,
+      now,
+      lateAfterMs: defaultLateAfterMs,
+      listed,
+      lostMs,
+      inPasses: true,
+    }
     const at = position === null ? firstPosition : (JSON.parse(position) as Position)
     const { tally, next }: CheckedPage = await checkPage(database, check, at)
     const { findings, missed, doubled, stuck, wrong, late, checked, lost } = tally

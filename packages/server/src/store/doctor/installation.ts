@@ -104,3 +104,20 @@ export async function countDeadLetters(database: Database, { sinceMs, most }: { 
   )
   return rows[0]!.count
 }
+
+export interface LossOnRecord {
+  foundAt: Date
+  keptUntil: Date
+  seenUntil: Date
+}
+
+/** The last time that the database was found to have lost what it had committed. */
+export async function readLastLoss(database: Database, sinceMs: number): Promise<LossOnRecord | null> {
+  const rows = await database.query<{ foundAt: Date; keptUntil: Date; seenUntil: Date }>(
+    null,
+    `select l.found_at "foundAt", l.kept_until "keptUntil", l.seen_until "seenUntil" from carillon.losses l
+     where l.found_at >= coalesce($2, clock_timestamp()) - $1 * interval '1 millisecond' order by l.loss_id desc limit 1`,
+    [sinceMs, database.now],
+  )
+  return rows[0] ?? null
+}

@@ -8,7 +8,9 @@ alter table carillon.verification
   -- were acknowledged and are not in the ledger.
   add column stuck bigint not null default 0,
   add column wrong bigint not null default 0,
-  add column lost bigint not null default 0;
+  add column lost bigint not null default 0,
+  -- Executions that should have ended, or moved on, when somebody last looked.
+  add column stuck_now int not null default 0;
 
 -- How many submissions a node has acknowledged, by tenant and by the minute that their ids name. Written after the acknowledgement,
 -- so the ledger never has fewer. `book` is one node's for some minutes: it writes whole counts, never differences, so writing

@@ -30,6 +30,8 @@ export interface Progress {
   wrong: number
   lost: number
   late: number
+  /** Executions that should have ended, or moved on, when somebody last looked. */
+  stuckNow: number
 }
 
 /** Null: nobody has begun. */
@@ -37,7 +39,7 @@ export async function readProgress(database: Database): Promise<Progress | null>
   const rows = await database.query<Omit<Progress, 'pass'> & { to: number | null; position: string | null }>(
     'verify-read-progress',
     `select carillon.ms(v.verified_until) "verifiedUntil", carillon.ms(v.pass_to) "to", v.position, v.occurrences, v.missed,
-       v.doubled, v.stuck, v.wrong, v.lost, v.late from carillon.verification v`,
+       v.doubled, v.stuck, v.wrong, v.lost, v.late, v.stuck_now "stuckNow" from carillon.verification v`,
   )
   if (!rows[0]) return null
   const { to, position, ...progress } = rows[0]
@@ -109,4 +111,20 @@ export async function writeStep(database: Database, step: Step): Promise<boolean
     ],
   )
   return rows[0]!.written
+}
+
+/** Writes down how many executions are stuck now, and those that were not before. Locks: the row. */
+export async function writeStuck(
+  database: Database,
+  { now, more, notes }: { now: number; more: number; notes: Note[] },
+): Promise<void> {
+  await database.query(
+    'verify-write-stuck',
+    `with counted as (
+       update carillon.verification v set stuck_now = $1, stuck = v.stuck + $2 where v.stuck_now <> $1 or $2 > 0)
+     insert into carillon.audit (at, tenant, actor, action, subject, detail)
+     select coalesce($4, clock_timestamp()), f.tenant, 'verifier', f.action, f.subject, f.detail
+     from jsonb_to_recordset($3) f(tenant text, action text, subject text, detail jsonb)`,
+    [now, more, JSON.stringify(notes), database.now],
+  )
 }

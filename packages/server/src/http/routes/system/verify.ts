@@ -7,7 +7,7 @@ import { verifyPart } from '../../../verification/report.ts'
 import { ok, route } from '../../route.ts'
 import { timeRangeOf } from '../../time-range.ts'
 
-export const verify = route(api.verify, async ({ query, caller }, { database, clock }) => {
+export const verify = route(api.verify, async ({ query, caller }, { database, clock, desk }) => {
   const { job, cursor, lateAfterMs = defaultLateAfterMs, limit = 100 } = query
   const { tenant } = caller
   const kept = async (jobId: string) => {
@@ -24,6 +24,15 @@ export const verify = route(api.verify, async ({ query, caller }, { database, cl
     })
   }
   const jobId = job === undefined ? null : await withJob(database, { tenant, job }, kept)
-  const check = { tenant, jobId, from: from!, to: to ?? Math.floor(now), now, lateAfterMs, listed: limit }
+  const check = {
+    tenant,
+    jobId,
+    from: from!,
+    to: to ?? Math.floor(now),
+    now,
+    lateAfterMs,
+    listed: limit,
+    lostMs: desk.times.lostAfterMs,
+  }
   return ok(await verifyPart(database, check, cursor ?? null))
 })

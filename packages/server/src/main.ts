@@ -37,6 +37,7 @@ import { migrate } from './store/migrate.ts'
 import { DedupeSettler } from './submissions/dedupe-settler.ts'
 import { Submissions } from './submissions/submissions.ts'
 import { BoundTokens } from './targets/bound-tokens.ts'
+import { AuditKeeper } from './upkeep/audit-keeper.ts'
 import { Duties } from './upkeep/duties.ts'
 import { EventPruner } from './upkeep/event-pruner.ts'
 import { Partitioner } from './upkeep/partitioner.ts'
@@ -167,6 +168,7 @@ export class Engine implements Service {
         (await completion.end({ executionId, fence, actor: 'sweeper', from: 'NODE', said })) === 'ACCEPTED',
     })
     const pruner = new Pruner({ database })
+    const auditKeeper = new AuditKeeper({ database })
     const eventPruner = new EventPruner({ database })
     const tzVersion = parts.tzVersion ?? process.versions.tz ?? 'unknown'
     const tzWatcher = new TzWatcher({ database, clock, logger, tzVersion })
@@ -178,6 +180,7 @@ export class Engine implements Service {
         { name: 'sweeper', everyMs: config.sweepEveryMs, runOnce: () => sweeper.runOnce({ sparing: true }) },
         { name: 'partitioner', everyMs: 3_600_000, runOnce: () => partitioner.runOnce() },
         { name: 'event pruner', everyMs: 60_000, runOnce: () => eventPruner.runOnce() },
+        { name: 'audit keeper', everyMs: 60_000, runOnce: () => auditKeeper.runOnce() },
         { name: 'pruner', everyMs: 3_600_000, runOnce: () => pruner.runOnce() },
         { name: 'tz watcher', everyMs: 3_600_000, runOnce: () => tzWatcher.runOnce() },
         { name: 'verifier', everyMs: 60_000, runOnce: () => verifier.runOnce() },

@@ -57,6 +57,9 @@ export const systemOperations = {
       {
         ...pageFields,
         action: Type.Optional(Name),
+        installation: Type.Optional(
+          Type.Boolean({ description: 'Entries that belong to no tenant instead; needs a platform token' }),
+        ),
         subject: Type.Optional(Name),
         from: Type.Optional(Instant),
         to: Type.Optional(Instant),
@@ -64,7 +67,7 @@ export const systemOperations = {
       closed,
     ),
     answers: { 200: { description: 'A page', schema: Page(AuditEntry, 'AuditPage') } },
-    errors: [],
+    errors: ['TENANT_NOT_YOURS'],
   }),
   verify: operation({
     method: 'GET',

@@ -23,6 +23,7 @@ import { PartOfTime } from '../lib/part-of-time.ts'
 import type { Service } from '../lib/service.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Signals } from '../signals/port.ts'
+import { noteRefusals } from '../store/audit/refusals.ts'
 import type { Database } from '../store/database.ts'
 import { leasedExecutions } from '../store/executions/lease.ts'
 import { beginHandlers, type ProgressNews, storeProgress } from '../store/executions/worker-news.ts'
@@ -173,6 +174,7 @@ export class WorkerDesk implements Service {
       for (const pool of this.#known.poolsOf(said.workerId, owner)) this.#options.dispatcher.letOthersFirst(pool)
     }
     const foreign = owner === null ? nobody : await readForeign(database, idsIn(said), owner)
+    if (owner !== null && foreign.size > 0) await this.#noteForged(said, owner, foreign)
     const isOwn = ({ executionId }: HeldExecution) => !foreign.has(executionId)
     const news = { began: said.began.filter(isOwn), progress: said.progress.filter(isOwn) }
     const [verdicts, begun] = await Promise.all([
@@ -196,6 +198,20 @@ export class WorkerDesk implements Service {
     const { held: named, outcomes: told } = said
     const compared = named === null ? nothing : await this.#comparison.compare(said.workerId, { named, told, at })
     return { serverTime: clock.now(), outcomes, began, ...compared }
+  }
+
+  /** On record with the tenant whose token it was and, naming it, with the installation; nothing is told to the other tenant. */
+  async #noteForged(said: WorkerReport, owner: string, foreign: ReadonlySet<string>): Promise<void> {
+    const outcomes = new Map(said.outcomes.map(({ executionId, outcome }) => [executionId, outcome as string]))
+    const forged = [...said.outcomes, ...said.began, ...said.progress].filter(({ executionId }) =>
+      foreign.has(executionId),
+    )
+    const refusals = forged.map(({ executionId, fence }) => ({
+      ...{ actor: `worker:${said.workerId}`, subject: executionId },
+      detail: { fence, tenant: owner, outcome: outcomes.get(executionId) ?? null },
+    }))
+    const both = [owner, null].flatMap((tenant) => refusals.map((refusal) => ({ tenant, ...refusal })))
+    await noteRefusals(this.#options.database, 'execution.report_forged', both)
   }
 
   async #store(news: ProgressNews[]): Promise<true[]> {

@@ -22,7 +22,10 @@ begin
       return v_foreign;
     end if;
     exit when v_round = 2;
-    insert into carillon.pools (pool, tenant) select p, p_tenant from unnest(v_pools) p on conflict (pool) do nothing;
+    with born as (
+      insert into carillon.pools (pool, tenant) select p, p_tenant from unnest(v_pools) p on conflict (pool) do nothing returning pool)
+    insert into carillon.audit (at, tenant, actor, action, subject)
+    select coalesce(p_now, clock_timestamp()), p_tenant, 'worker:' || p_worker, 'pool.created', b.pool from born b;
   end loop;
 
   insert into carillon.workers (worker_id, node_id, tenant, name, pools, seen_at)

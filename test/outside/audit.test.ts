@@ -7,6 +7,7 @@ import { sumUpRefusals } from '../../packages/server/src/store/audit/refusals.ts
 import { Database } from '../../packages/server/src/store/database.ts'
 import { AuditKeeper } from '../../packages/server/src/upkeep/audit-keeper.ts'
 import { bearer, operations, type Stage, secrets, send, stage } from '../integration/http/every-route-stage.ts'
+import type { Asked } from '../support/http-node.ts'
 
 let on: Stage
 let sql: pg.Client
@@ -60,6 +61,15 @@ const argued: Record<string, string> = {
   cancelOperation: 'operation.cancelled, if it still runs: test/integration/http/operations-bulk.test.ts',
 }
 
+/** What would be refused as every-route-stage.ts asks for it. */
+const special: Record<string, () => Promise<Asked>> = {
+  backfillJob: () => {
+    const range = { from: new Date(Date.now() - 3_600_000), to: new Date(Date.now() - 60_000) }
+    return on.node.ask(`POST /v1/jobs/${on.ids.jobId}/backfill`, range, on.asA)
+  },
+  deletePool: () => on.node.ask('DELETE /v1/pools/another-pool-of-b', undefined, on.asA),
+}
+
 describe('every verb', () => {
   const mutating = operations.filter(([, { method }]) => method !== 'GET').map(([id]) => id)
 
@@ -70,14 +80,7 @@ describe('every verb', () => {
 
   it.each(Object.keys(audited).filter((id) => mutating.includes(id)))('%s', async (id) => {
     const { rows: before } = await sql.query('select coalesce(max(audit_id), 0) last from carillon.audit')
-    const answer =
-      id === 'backfillJob'
-        ? await on.node.ask(
-            `POST /v1/jobs/${on.ids.jobId}/backfill`,
-            { from: new Date(Date.now() - 3_600_000), to: new Date(Date.now() - 60_000) },
-            on.asA,
-          )
-        : await send(on, operations.find(([known]) => known === id)!, on.asA)
+    const answer = await (special[id]?.() ?? send(on, operations.find(([known]) => known === id)!, on.asA))
     expect([answer.status < 300, JSON.stringify(answer.body)]).toEqual([true, expect.any(String)])
     const { rows } = await sql.query('select tenant, action from carillon.audit where audit_id > $1', [before[0].last])
     expect(rows).toContainEqual({ tenant: secrets.tenant, action: audited[id] })
@@ -122,6 +125,7 @@ describe('refusals', () => {
   it('of reports on another tenant’s work are on record with both the token’s tenant and the installation', async () => {
     const { executionId } = on.held
     const before = await count('execution.report_forged', 'tenant-b')
+    const others = await count('execution.report_forged', secrets.tenant)
     const forged = await reportAs(randomUUID(), [{ ...wrong(executionId), fence: on.held.fence }], on.asB)
     expect(forged.status).toBeGreaterThanOrEqual(400)
     expect(await count('execution.report_forged', 'tenant-b')).toBe(before + 1)
@@ -129,7 +133,7 @@ describe('refusals', () => {
       `select subject, detail from carillon.audit where action = 'execution.report_forged' and tenant is null`,
     )
     expect(rows).toContainEqual({ subject: executionId, detail: expect.objectContaining({ tenant: 'tenant-b' }) })
-    expect(await count('execution.report_forged', secrets.tenant)).toBe(0)
+    expect(await count('execution.report_forged', secrets.tenant)).toBe(others)
   })
 
   it('of forged completion tokens are on record', async () => {

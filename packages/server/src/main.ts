@@ -213,6 +213,7 @@ export class Engine implements Service {
         lostAfterMs: config.workerLostMs,
       },
       maxWaiting: config.maxWaiting,
+      maxPools: config.maxPoolsPerTenant,
     })
     this.completion = completion
     this.#failures = new FailureWatch({ database, jobs: this.jobs, logger })

@@ -47,6 +47,8 @@ export interface WorkerDeskOptions {
   logger: Logger
   times: WorkerTimes
   maxWaiting: number
+  /** Pools that a tenant may have. */
+  maxPools: number
 }
 
 /** What the installation expects of workers. */
@@ -66,6 +68,7 @@ export interface PollAnswer {
 
 export class WorkerDesk implements Service {
   readonly times: WorkerTimes
+  readonly maxPools: number
   readonly #options: WorkerDeskOptions
   readonly #known: KnownWorkers
   readonly #polls: Polls
@@ -81,8 +84,9 @@ export class WorkerDesk implements Service {
     const { database, nodeId, completion, dispatcher, times } = options
     this.#options = options
     this.times = times
+    this.maxPools = options.maxPools
     this.#known = new KnownWorkers({
-      ...{ database, nodeId, heartbeatEveryMs: times.heartbeatEveryMs },
+      ...{ database, nodeId, heartbeatEveryMs: times.heartbeatEveryMs, maxPools: options.maxPools },
       ...{ suspectMs: times.suspectAfterMs, lostMs: times.lostAfterMs },
       onLive: ({ pools }) => {
         for (const { pool } of pools) dispatcher.lookAgain(pool)
@@ -149,8 +153,8 @@ export class WorkerDesk implements Service {
 
   /** For a worker that comes over the network: cancellations come with the answer. `gone`: its connection is. */
   async poll(request: LeaseRequest, owner: string | null, gone: AbortSignal): Promise<PollAnswer> {
-    const { workerId, pool } = request
-    await this.#known.requireServing(workerId, owner, pool)
+    const { workerId } = request
+    const pool = await this.#known.requireServing(workerId, owner, request.pool)
     const poll = this.#polls.open(workerId, pool, owner, gone)
     try {
       const wish = { ...request, enough: poll.enough }

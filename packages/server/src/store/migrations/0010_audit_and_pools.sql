@@ -1,4 +1,5 @@
--- Refusals in the audit are bounded and counted, and the audit has a retention. Nodes of the version before go on working beside it.
+-- Refusals in the audit are bounded and counted, and the audit has a retention. A tenant's pools are its own names.
+-- breaking: yes (what registers a worker has another shape)
 --
 -- Lock order: audit_counts by key, after everything else.
 
@@ -31,3 +32,11 @@ drop trigger append_only on carillon.audit;
 create trigger append_only before update or truncate on carillon.audit
   for each statement execute function carillon.audit_is_append_only();
 create trigger kept before delete on carillon.audit for each row execute function carillon.audit_is_kept();
+
+-- A tenant's pools are its own names. `pool` is what the queue tables hold: an installation's pool is its name, a tenant's is the
+-- tenant, U+001F, which no name can contain, and the name. Pools of tenants that are there already keep their plain name.
+alter table carillon.pools add column name text collate "C";
+update carillon.pools set name = pool;
+alter table carillon.pools alter column name set not null;
+create unique index pools_name on carillon.pools (tenant, name) nulls not distinct;
+drop function if exists carillon.register_worker(uuid, uuid, text, text, jsonb, timestamptz);

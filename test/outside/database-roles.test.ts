@@ -14,7 +14,7 @@ import { until } from '../support/until.ts'
 
 const note = defineHandler<unknown>({ name: 'note' })
 const hold = defineHandler<unknown>({ name: 'hold' })
-const ownersOnly = ['allow_tenant', 'forbid_tenant', 'grant_roles']
+const ownersOnly = ['allow_tenant', 'forbid_tenant', 'grant_roles', 'set_audit_retention']
 /** Tables that a node may only read. */
 const readByNode = ['api_keys', 'function_texts', 'installation', 'migrations', 'secrets', 'sql_tenants']
 
@@ -138,6 +138,7 @@ describe.each(servers)('database roles on PostgreSQL %s', (_, startServer) => {
       'drop_partition',
       'enqueue',
       'enqueued',
+      'prune_audit',
     ])
     for (const { name, config } of rows) expect([name, config]).toEqual([name, expect.arrayContaining([path])])
   })

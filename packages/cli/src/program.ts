@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { findPackageJSON } from 'node:module'
 import { Command, CommanderError, Option } from 'commander'
 import { registerApply } from './commands/apply.ts'
+import { registerAudit } from './commands/audit.ts'
 import { registerDeadLetters } from './commands/dead-letters.ts'
 import { registerDefaults } from './commands/defaults.ts'
 import { registerDemo } from './commands/demo.ts'
@@ -25,7 +26,16 @@ import { exitCodes, failureOf, type Negative } from './failure.ts'
 import { Output } from './output.ts'
 
 const registrars = [
-  ...[registerDemo, registerDev, registerServe, registerWorker, registerMigrate, registerTokens, registerDoctor],
+  ...[
+    registerDemo,
+    registerDev,
+    registerServe,
+    registerWorker,
+    registerMigrate,
+    registerTokens,
+    registerDoctor,
+    registerAudit,
+  ],
   ...[registerJobs, registerExecutions, registerDeadLetters, registerPools, registerWorkers, registerOperations],
   ...[registerEvents, registerVerify],
   ...[registerApply, registerImport, registerNext, registerDefaults],

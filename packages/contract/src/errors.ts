@@ -9,6 +9,7 @@ export const errorTable = {
   SCHEDULE_NEVER_FIRES: { status: 422, title: 'The schedule has no occurrence to come' },
   TIMEZONE_UNKNOWN: { status: 422, title: 'The time zone is not in the tz database' },
   TIME_OUT_OF_RANGE: { status: 422, title: 'The time is outside what can be scheduled' },
+  POOL_LIMIT_REACHED: { status: 409, title: 'The tenant has as many pools as it may' },
   POOL_UNKNOWN: { status: 422, title: 'The pool does not exist' },
   PAYLOAD_INVALID: { status: 422, title: 'The payload does not fit the handler' },
   PAYLOAD_TOO_LARGE: { status: 413, title: 'The payload is larger than 256 KiB' },

@@ -41,6 +41,7 @@ import { waitOut } from './store/wait-out.ts'
 import { DedupeSettler } from './submissions/dedupe-settler.ts'
 import { Submissions } from './submissions/submissions.ts'
 import { BoundTokens } from './targets/bound-tokens.ts'
+import { AuditKeeper } from './upkeep/audit-keeper.ts'
 import { Duties } from './upkeep/duties.ts'
 import { EventPruner } from './upkeep/event-pruner.ts'
 import { Inspector } from './upkeep/inspector.ts'
@@ -189,6 +190,7 @@ export class Engine implements Service {
     })
     const inspector = new Inspector({ database, isolation })
     const pruner = new Pruner({ database })
+    const auditKeeper = new AuditKeeper({ database })
     const eventPruner = new EventPruner({ database })
     const tzVersion = parts.tzVersion ?? process.versions.tz ?? 'unknown'
     const tzWatcher = new TzWatcher({ database, clock, logger, tzVersion })
@@ -201,6 +203,7 @@ export class Engine implements Service {
         { name: 'inspector', everyMs: 10_000, runOnce: () => inspector.runOnce() },
         { name: 'partitioner', everyMs: 3_600_000, runOnce: () => partitioner.runOnce() },
         { name: 'event pruner', everyMs: 60_000, runOnce: () => eventPruner.runOnce() },
+        { name: 'audit keeper', everyMs: 60_000, runOnce: () => auditKeeper.runOnce() },
         { name: 'pruner', everyMs: 3_600_000, runOnce: () => pruner.runOnce() },
         { name: 'tz watcher', everyMs: 3_600_000, runOnce: () => tzWatcher.runOnce() },
         { name: 'verifier', everyMs: 60_000, runOnce: () => verifier.runOnce() },
@@ -234,6 +237,7 @@ export class Engine implements Service {
       },
       maxWaiting: config.maxWaiting,
       monotonic: parts.monotonic,
+      maxPools: config.maxPoolsPerTenant,
     })
     this.completion = completion
     this.#failures = new FailureWatch({ database, jobs: this.jobs, logger })

@@ -28,7 +28,7 @@ export const work = [
   operation('a pool is paused', 1, async ({ world, rig }, random) => {
     const name = random.pick(pools)
     world.pausedPools.add(name)
-    await pausePool(rig.database, { name, paused: true, actor: 'model' })
+    await pausePool(rig.database, { key: name, paused: true, actor: 'model' })
     return true
   }),
 
@@ -36,7 +36,7 @@ export const work = [
     const name = random.of([...world.pausedPools])
     if (name === undefined) return null
     world.pausedPools.delete(name)
-    await pausePool(rig.database, { name, paused: false, actor: 'model' })
+    await pausePool(rig.database, { key: name, paused: false, actor: 'model' })
     return true
   }),
 

@@ -16,7 +16,14 @@ afterAll(() => desk[Symbol.asyncDispose]())
 function known(): KnownWorkers {
   live = []
   return new KnownWorkers({
-    ...{ database: desk.engine.database, nodeId: newId(1), heartbeatEveryMs: 5_000, suspectMs: 15_000, lostMs: 30_000 },
+    ...{
+      database: desk.engine.database,
+      maxPools: 100,
+      nodeId: newId(1),
+      heartbeatEveryMs: 5_000,
+      suspectMs: 15_000,
+      lostMs: 30_000,
+    },
     onLive: ({ workerId }) => live.push(workerId),
     monotonic: () => now,
   })

@@ -7,7 +7,7 @@ import { duration } from '../times.ts'
 
 /** `carillon pools …` */
 export function registerPools(program: Command): void {
-  const pools = program.command('pools').description('pools: list, create, pause, resume, scaling')
+  const pools = program.command('pools').description('pools: list, create, delete, pause, resume, scaling')
   pools
     .command('list')
     .description('pools')
@@ -21,6 +21,16 @@ export function registerPools(program: Command): void {
         const pool = await node.call('createPool', { body: { name } })
         out.document(pool)
         out.line(`Pool ${printable(pool.name)} is there`)
+      }),
+    )
+  pools
+    .command('delete <name>')
+    .description('remove a pool that no job, execution or worker uses')
+    .action(
+      act(async ({ node, out }, _, name: string) => {
+        await node.call('deletePool', { params: { name } })
+        out.document({ name, deleted: true })
+        out.line(`Pool ${printable(name)} is gone`)
       }),
     )
   registerVerb(pools, 'pause', 'lease nothing from it', 'pausePool')

@@ -33,6 +33,7 @@ export const apiPaths = {
   deregisterWorker: 'DELETE /v1/workers/:workerId',
   listPools: 'GET /v1/pools',
   createPool: 'POST /v1/pools',
+  deletePool: 'DELETE /v1/pools/:name',
   pausePool: 'POST /v1/pools/:name/pause',
   resumePool: 'POST /v1/pools/:name/resume',
   scalePool: 'GET /v1/pools/:name/scaling',

@@ -61,6 +61,9 @@ export const systemOperations = {
       {
         ...pageFields,
         action: Type.Optional(Described(Name, 'Only this action.')),
+        installation: Type.Optional(
+          Type.Boolean({ description: 'Entries that belong to no tenant instead; needs a platform token.' }),
+        ),
         subject: Type.Optional(Described(Name, 'Only what was done to this.')),
         from: Type.Optional(Described(Instant, 'Only at or after this.')),
         to: Type.Optional(Described(Instant, 'Only before this.')),
@@ -68,7 +71,7 @@ export const systemOperations = {
       closed,
     ),
     answers: { 200: { description: 'A page', schema: Page(AuditEntry, 'AuditPage') } },
-    errors: [],
+    errors: ['TENANT_NOT_YOURS'],
   }),
   verify: operation({
     method: 'GET',

@@ -29,7 +29,7 @@ export const workerOperations = {
     description: 'Repeatable: the same `workerId` replaces what was announced before. Pools it names come into being.',
     body: WorkerAnnouncement,
     answers: { 201: { description: 'Welcome', schema: WorkerWelcome, links: ofWorker } },
-    errors: ['POOL_NOT_YOURS', 'WORKER_UNKNOWN'],
+    errors: ['POOL_NOT_YOURS', 'POOL_LIMIT_REACHED', 'WORKER_UNKNOWN'],
   }),
   listWorkers: operation({
     method: 'GET',
@@ -114,7 +114,18 @@ export const workerOperations = {
       201: { description: 'Created', schema: Pool, links: ofPool },
       200: { description: 'It was there already', schema: Pool, links: ofPool },
     },
-    errors: ['POOL_NOT_YOURS'],
+    errors: ['POOL_NOT_YOURS', 'POOL_LIMIT_REACHED'],
+  }),
+  deletePool: operation({
+    method: 'DELETE',
+    path: '/v1/pools/:name',
+    heavy: true,
+    tag: 'Pools',
+    scope: 'admin',
+    summary: 'Remove a pool that nothing uses',
+    params: poolParams,
+    answers: { 204: { description: 'Removed' } },
+    errors: ['POOL_NOT_FOUND', 'POOL_NOT_YOURS', 'STATE_CONFLICT'],
   }),
   pausePool: operation({
     method: 'POST',

@@ -82,8 +82,14 @@ async function examineWorkers(database: Database): Promise<Finding[]> {
 async function examinePools(database: Database): Promise<Finding[]> {
   const stranded = await readStrandedPools(database, lostMs)
   if (stranded.length === 0) return [ok('pools', 'all ready work has a live worker')]
-  return stranded.map(({ pool, paused, workers }) => {
-    if (paused) return warn('pools', `${pool} is paused and work waits there`, `Run: carillon pools resume ${pool}`)
+  return stranded.map(({ pool: name, tenant, paused, workers }) => {
+    const pool = tenant === null ? name : `${name} of tenant ${tenant}`
+    if (paused)
+      return warn(
+        'pools',
+        `${pool} is paused and work waits there`,
+        `Run: carillon pools resume ${name}${tenant === null ? '' : ` --tenant ${tenant}`}`,
+      )
     const message = `work waits in ${pool} and ${workers} live workers serve it`
     return fail('pools', message, `Start a worker with a handler of the pool ${pool}`)
   })

@@ -3,6 +3,7 @@ import '../lib/temporal.ts'
 
 export { type ClockChangeView, type Fires, type FireView, type PreviewInput, previewFires } from '../jobs/preview.ts'
 export { type ApiKey, type ApiKeyInput, createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts'
+export { auditRetention, keepAudit } from './audit.ts'
 export { checkJob } from './check-job.ts'
 export { type DatabasePlace, type ReachedDatabase, reachDatabase } from './connection.ts'
 export { examine } from './doctor.ts'

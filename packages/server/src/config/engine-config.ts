@@ -32,6 +32,8 @@ export interface EngineConfig {
   /** How long a long poll may wait; behind a proxy that gives up sooner, less than it. */
   readonly maxPollMs: number
   readonly sweepEveryMs: number
+  /** Pools of its own that a tenant may have. */
+  readonly maxPoolsPerTenant: number
 }
 
 export type EngineSettings = Partial<EngineConfig>
@@ -57,6 +59,7 @@ export const engineNumbers: Record<
   maxWaiting: { value: 20_000, min: 1, max: 1_000_000 },
   maxPollMs: { value: 60_000, min: 10, max: 600_000 },
   sweepEveryMs: { value: 1_000, min: 20, max: 60_000 },
+  maxPoolsPerTenant: { value: 100, min: 1, max: 100_000 },
 }
 
 export const engineSettingNames = ['nodeName', 'databaseUrl', 'directUrl', ...Object.keys(engineNumbers)]

@@ -135,14 +135,14 @@ export class Executions {
     const { database, signals, jobs } = this.#options
     if (!(await this.find(tenant, executionId))) {
       // Not in the ledger yet: a one-shot to come has the same id. If it fires just now, its execution is there.
-      if (await withdrawSubmission(database, tenant, executionId)) return 'CANCELLED'
+      if (await withdrawSubmission(database, tenant, executionId, why)) return 'CANCELLED'
       const coming = await this.toCome(tenant, executionId)
       if (coming && (await jobs.remove(tenant, executionId, { actor: why.actor }).then(() => true, unlessGone))) {
         return 'CANCELLED'
       }
       await this.read(tenant, executionId)
     }
-    const [done] = await cancel(database, [executionId], why)
+    const [done] = await cancel(database, [executionId], { ...why, onRecord: true })
     if (done?.verdict !== 'FLAGGED') return done?.verdict === 'CANCELLED' ? 'CANCELLED' : 'ENDED'
     const { workerId, fence } = done
     signals.publish({ kind: 'CANCEL', workerId: workerId!, executionId, fence: fence!, reason: 'CANCELLED' })

@@ -2,8 +2,10 @@
  * Why does it not run? What stands in the way is named in the order in which it would have to be cleared away, the first
  * thing first, in words for somebody who was woken by it.
  */
+
 import type { ExecutionState } from '@carillon/contract'
 import { outsideWorkerId } from '../domain/outside-worker.ts'
+import { poolName } from '../domain/pool-key.ts'
 import type { ExecutionRecord } from '../store/executions/read.ts'
 import type { ServingWorker, Standing } from '../store/executions/read-standing.ts'
 import type { ToCome } from '../store/executions/read-to-come.ts'
@@ -84,7 +86,8 @@ function leased(around: Surroundings): Reason[] {
 }
 
 function inTheWay(record: ExecutionRecord, around: Surroundings): Reason[] {
-  const { pool, jobId, state } = record
+  const { jobId, state } = record
+  const pool = poolName(record.pool)
   const { standing, now } = around
   const reasons: Reason[] = []
   if (standing.poolPaused) {
@@ -112,7 +115,8 @@ function inTheWay(record: ExecutionRecord, around: Surroundings): Reason[] {
 }
 
 /** Somebody must serve the pool, be heard of, know the handler and have a free slot. */
-function ofWorkers({ pool, handler, lane }: ExecutionRecord, around: Surroundings): Reason[] {
+function ofWorkers({ pool: key, handler, lane }: ExecutionRecord, around: Surroundings): Reason[] {
+  const pool = poolName(key)
   const { workers, now, suspectMs, ahead } = around
   const live = workers.filter((worker) => now - worker.seenAt <= suspectMs)
   const names = (some: ServingWorker[]) => listed(some.map((worker) => worker.name))

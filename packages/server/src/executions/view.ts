@@ -1,6 +1,7 @@
 /** An execution as people and programs see it. As JSON it is the contract's `Execution`. */
 import type { Origin, Priority } from '@carillon/contract'
 import { type ExecutionState, isEnd } from '../domain/execution-state.ts'
+import { poolName } from '../domain/pool-key.ts'
 import { isoTime } from '../lib/iso-time.ts'
 import type { ExecutionRecord, HistoryEntry } from '../store/executions/read.ts'
 import { policyOf, priorityOf } from '../store/rows.ts'
@@ -90,7 +91,7 @@ function frameOf<Time>(record: ExecutionRecord, time: (ms: number) => Time): Omi
     dagRunId: null,
     name: record.name,
     tenant: record.tenant,
-    pool: record.pool,
+    pool: poolName(record.pool),
     priority: priorityOf(record.lane),
     handler: record.handler,
     origin: record.origin,

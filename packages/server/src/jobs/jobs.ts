@@ -23,7 +23,7 @@ import { requireKept } from './kept.ts'
 import { bornRecord, newJob } from './new-job.ts'
 import type { KnownPools } from './pools.ts'
 import { jobNotFound } from './reference.ts'
-import { builtInOf, type TargetRules } from './target.ts'
+import { builtInOf, placeOf, type TargetRules } from './target.ts'
 import { triggeredExecution } from './triggered.ts'
 
 export interface JobsOptions {
@@ -83,7 +83,7 @@ export class Jobs {
   /** Creates a job. With a `key` that exists, the same definition changes nothing and another one updates the job. */
   async put(tenant: string, input: JobInput, payload: string | null, by: By): Promise<PutJob> {
     const { database, clock, signals } = this.#options
-    await this.require(tenant, input)
+    const pool = await this.require(tenant, input)
     for (let tries = 0; tries < maxTries; tries++) {
       const existing = input.key === undefined ? null : await readJobByKey(database, tenant, input.key)
       if (existing) {
@@ -91,7 +91,7 @@ export class Jobs {
         const put = await updated.catch(unlessGone)
         if (put) return put
       }
-      const job = newJob(input, { tenant, payload, now: clock.now() })
+      const job = newJob(input, { tenant, payload, now: clock.now(), pool })
       await requireKept(database, job.nominal)
       const made: PutJob = { job: bornRecord(job), what: 'CREATED' }
       const entry = await entryOf(by.once, made)
@@ -108,9 +108,9 @@ export class Jobs {
     let what: PutJob['what'] = 'UNCHANGED'
     const job = await this.#change(tenant, jobId, { ...by, action: 'job.updated' }, async (job) => {
       const { input, payload } = wish(job)
-      await this.require(tenant, input)
+      const pool = await this.require(tenant, input)
       const now = this.#options.clock.now()
-      const definition = defineJob(input, { jobId, tenant, payload, now, anchor: job.definition.anchor })
+      const definition = { ...defineJob(input, { jobId, tenant, payload, now, anchor: job.definition.anchor }), pool }
       if (input.type === 'ONE_SHOT' && input.runAt === undefined) {
         definition.run_at = job.definition.run_at ?? iso(now)
         definition.run_local = job.definition.run_local
@@ -165,11 +165,12 @@ export class Jobs {
     throw contention()
   }
 
-  /** The pool must be there, and the operator must allow a built-in target. */
-  async require(tenant: string, { target }: JobInput): Promise<void> {
+  /** The pool must be there, and the operator must allow a built-in target. Answers what the queue tables call the pool. */
+  async require(tenant: string, { target }: JobInput): Promise<string> {
     const builtIn = target && builtInOf(target)
-    if (builtIn) this.#options.targets.check(builtIn)
-    else await this.#options.pools.require(tenant, target?.pool ?? defaults.pool)
+    if (!builtIn) return this.#options.pools.require(tenant, target?.pool ?? defaults.pool)
+    this.#options.targets.check(builtIn)
+    return placeOf(target).pool
   }
 
   async #redefine(job: JobRecord, definition: JobRow): Promise<JobChange> {

@@ -11,6 +11,8 @@ export interface NewJobOptions {
   /** JSON text. */
   payload: string | null
   now: number
+  /** What the queue tables call its pool, if that is known; else the name that was asked for. */
+  pool?: string
   /** Of what fires once, if it was given out already. It carries the time of the run. */
   id?: string
 }
@@ -18,6 +20,7 @@ export interface NewJobOptions {
 export function newJob(input: JobInput, options: NewJobOptions): NewJob {
   const createdAt = Math.floor(options.now)
   const definition = defineJob(input, { ...options, jobId: '' })
+  if (options.pool !== undefined) definition.pool = options.pool
   const nominal = firstOccurrence(definition, options.now)
   // One that fires once carries the time of its run in its id: its execution is it.
   definition.job_id = options.id ?? newId(input.type === 'ONE_SHOT' || input.type === 'DELAYED' ? nominal : createdAt)

@@ -2,7 +2,7 @@
 import { CarillonError, distance } from '@carillon/contract'
 import { monotonicMs } from '../lib/clock.ts'
 import type { Database } from '../store/database.ts'
-import { readPoolOwners } from '../store/jobs/pools.ts'
+import { readPoolKeys } from '../store/jobs/pools.ts'
 
 export function requirePool(pools: ReadonlySet<string>, pool: string): void {
   if (pools.has(pool)) return
@@ -15,27 +15,30 @@ export function requirePool(pools: ReadonlySet<string>, pool: string): void {
   })
 }
 
-/** A pool, once there, stays: names known are remembered, and unknown ones asked for again. */
+/** How long a pool that was there is taken to be there. Names that are not known are asked for again. */
+const knownMs = 5_000
+/** Tenants whose pools are remembered. */
+const mostTenants = 10_000
+
+/** The pools that tenants may use: their own, and the installation's. Of the others they do not learn. */
 export class KnownPools {
   readonly #database: Database
-  /** Name and owner; null: the installation's. */
-  #owners: ReadonlyMap<string, string | null> = new Map()
-  #readAt = Number.NEGATIVE_INFINITY
+  readonly #known = new Map<string, { readAt: number; keys: ReadonlyMap<string, string> }>()
 
   constructor(database: Database) {
     this.#database = database
   }
 
-  /** A tenant may use the pools of the installation and its own; of the others it does not learn. */
-  async require(tenant: string, pool: string): Promise<void> {
-    if (!this.#owners.has(pool) || monotonicMs() - this.#readAt > 60_000) {
-      this.#owners = await readPoolOwners(this.#database)
-      this.#readAt = monotonicMs()
-    }
-    const owner = this.#owners.get(pool)
-    if (owner === null || owner === tenant) return
-    const usable = [...this.#owners].filter(([, owner]) => owner === null || owner === tenant)
-    requirePool(new Set(usable.map(([name]) => name)), pool)
+  /** What the queue tables call the pool: the tenant's own, else the installation's. Throws POOL_UNKNOWN. */
+  async require(tenant: string, pool: string): Promise<string> {
+    const known = this.#known.get(tenant)
+    const fresh = known && monotonicMs() - known.readAt < knownMs ? known.keys.get(pool) : undefined
+    if (fresh !== undefined) return fresh
+    if (this.#known.size >= mostTenants) this.#known.clear()
+    const keys = await readPoolKeys(this.#database, tenant)
+    this.#known.set(tenant, { readAt: monotonicMs(), keys })
+    requirePool(new Set(keys.keys()), pool)
+    return keys.get(pool)!
   }
 }
 

@@ -3,6 +3,7 @@
  * own; what they need to know travels with the policy, which only a worker's node reads.
  */
 import { CarillonError, defaults, limits, targetFields, type WireJobInput } from '@carillon/contract'
+import { poolName } from '../domain/pool-key.ts'
 import type { Problems } from './validate.ts'
 
 export type Target = WireJobInput['target']
@@ -87,5 +88,5 @@ export function builtInOf(target: Target): BuiltInTarget | null {
 
 /** The target as it was asked for. */
 export function targetOf(place: Place, builtIn: BuiltInTarget | undefined): Target {
-  return builtIn ?? { pool: place.pool, handler: place.handler }
+  return builtIn ?? { pool: poolName(place.pool), handler: place.handler }
 }

@@ -80,7 +80,7 @@ async function makeAll(
       const job = newJob(input, { tenant, payload, now })
       // Most of them wait for nothing: a promise for each of ten thousand costs more than what it would bring.
       const asked = place(input)
-      if (asked) await asked
+      job.definition.pool = typeof asked === 'string' ? asked : await asked
       if (job.nominal < Math.floor(now)) await requireKept(database, job.nominal)
       made.push({ input, job, isDue: mayBeSubmission(input) && isDue(job, now) })
     } catch (error) {
@@ -101,9 +101,9 @@ function refuseKeys(input: JobInput): void {
   }
 }
 
-/** Asks for each pool once, not once for each that wants to go there. Null: it may. */
-function placeCheck(jobs: SubmissionsOptions['jobs'], tenant: string): (input: JobInput) => Promise<void> | null {
-  const known = new Map<string, Promise<void> | null>()
+/** Asks for each pool once, not once for each that wants to go there. */
+function placeCheck(jobs: SubmissionsOptions['jobs'], tenant: string): (input: JobInput) => Promise<string> | string {
+  const known = new Map<string, Promise<string> | string>()
   return (input) => {
     if (input.target.handler === undefined) return jobs.require(tenant, input)
     const { pool } = placeOf(input.target)
@@ -112,7 +112,7 @@ function placeCheck(jobs: SubmissionsOptions['jobs'], tenant: string): (input: J
     const asked = jobs.require(tenant, input)
     known.set(pool, asked)
     asked.then(
-      () => known.set(pool, null),
+      (key) => known.set(pool, key),
       () => {},
     )
     return asked

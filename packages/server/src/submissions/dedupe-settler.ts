@@ -5,6 +5,7 @@
  * others go on.
  */
 import { type JobInput, priorities } from '@carillon/contract'
+import { poolName } from '../domain/pool-key.ts'
 import type { Logger } from '../observability/logger.ts'
 import { type DedupeRequest, readDedupeRequests, settleDedupeRequest } from '../store/dedupes/requests.ts'
 import { AnsweredBefore } from '../store/idempotency/answers.ts'
@@ -61,7 +62,7 @@ function inputOf(request: DedupeRequest): JobInput {
     priority: priorities[lane],
     type: 'ONE_SHOT',
     runAt: iso(runAt),
-    target: { pool, handler },
+    target: { pool: poolName(pool), handler },
     dedupe,
   } as JobInput
 }

@@ -45,10 +45,10 @@ export async function submitDeduped(
   const { clock, database, jobs, submitter } = options
   const { tenant, actor } = owner
   const { key, rule } = ruleOf(input)
-  await jobs.require(tenant, input)
+  const pool = await jobs.require(tenant, input)
   for (let tries = 0; tries < maxTries; tries++) {
     const now = Math.floor(clock.now())
-    const wanted = newJob(input, { tenant, payload, now, id: request })
+    const wanted = newJob(input, { tenant, payload, now, id: request, pool })
     await requireKept(database, wanted.nominal)
     const stood = await readStanding(database, tenant, key)
     const decision = decideDedupe(rule, stood, { now, runAt: wanted.nominal })

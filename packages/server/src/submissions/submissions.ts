@@ -73,7 +73,7 @@ export class Submissions {
     const now = clock.now()
     const job = newJob(input, { tenant: owner.tenant, payload, now })
     if (!isDue(job, now)) return this.#put(owner, input, payload, once)
-    await jobs.require(owner.tenant, input)
+    job.definition.pool = await jobs.require(owner.tenant, input)
     if (input.runAt !== undefined) await requireKept(database, job.nominal)
     const made = submitted(asSubmission(job))
     await submitter.submit(submissionOf(job, input), await entryOf(once, made))
@@ -105,8 +105,8 @@ export class Submissions {
   ): Promise<string[]> {
     const input = inputOf(target, tenant, options)
     const { clock, jobs, submitter } = this.#options
-    await jobs.require(tenant, input)
-    const one = submissionOf(newJob(input, { tenant, payload: null, now: clock.now() }), input)
+    const pool = await jobs.require(tenant, input)
+    const one = submissionOf(newJob(input, { tenant, payload: null, now: clock.now(), pool }), input)
     const submissions = payloads.map((payload) => ({ ...one, executionId: submissionId(one.runAt), payload }))
     await submitter.submitAll(submissions)
     return submissions.map(({ executionId }) => executionId)

@@ -8,6 +8,7 @@
  */
 import { CarillonError } from '@carillon/contract'
 import type { WorkerAnnouncement } from '@carillon/sdk'
+import { poolName } from '../domain/pool-key.ts'
 import { Batcher } from '../lib/batcher.ts'
 import { monotonicMs } from '../lib/clock.ts'
 import type { Database } from '../store/database.ts'
@@ -19,6 +20,8 @@ export interface KnownWorkersOptions {
   heartbeatEveryMs: number
   suspectMs: number
   lostMs: number
+  /** Pools that a tenant may have. */
+  maxPools: number
   /** A suspected worker was heard of. */
   onLive: (worker: WorkerAnnouncement) => void
   /** Monotonic milliseconds; for tests. */
@@ -57,12 +60,16 @@ export class KnownWorkers {
     return Math.min(3_000, this.#options.suspectMs / 5)
   }
 
-  async register(announced: WorkerAnnouncement, owner: string | null): Promise<void> {
-    const { database, nodeId } = this.#options
-    const { workerId } = announced
-    const registered = await registerWorker(database, { ...announced, nodeId, tenant: owner })
+  /** Pools come by name and are kept as the queue tables call them. */
+  async register(named: WorkerAnnouncement, owner: string | null): Promise<void> {
+    const { database, nodeId, maxPools } = this.#options
+    const { workerId } = named
+    const registered = await registerWorker(database, { ...named, nodeId, tenant: owner }, maxPools)
     if (registered.verdict === 'OTHERS') throw unknown(workerId)
-    if (registered.verdict === 'FOREIGN_POOLS') throw notYours(announced, registered.pools)
+    if (registered.verdict === 'FOREIGN_POOLS') throw notYours(named, registered.pools)
+    if (registered.verdict === 'TOO_MANY_POOLS') throw tooManyPools(maxPools)
+    const { keys } = registered
+    const announced = { ...named, pools: named.pools.map((each) => ({ ...each, pool: keys[each.pool] ?? each.pool })) }
     const now = this.#now()
     this.#workers.set(workerId, { announced, owner, suspect: false, heardAt: now, seenAt: now })
   }
@@ -81,13 +88,14 @@ export class KnownWorkers {
     return worker
   }
 
-  /** As `require`; and the worker must have announced the pool, wherever it did. */
-  async requireServing(workerId: string, owner: string | null, pool: string): Promise<void> {
-    const serves = ({ announced }: KnownWorker) => announced.pools.some((p) => p.pool === pool)
-    const worker = await this.require(workerId, owner)
-    if (serves(worker)) return
+  /** As `require`; and the worker must have announced the pool, wherever it did. Answers what the queue tables call it. */
+  async requireServing(workerId: string, owner: string | null, pool: string): Promise<string> {
+    const served = ({ announced }: KnownWorker) => announced.pools.find((p) => poolName(p.pool) === pool)?.pool
+    const known = served(await this.require(workerId, owner))
+    if (known !== undefined) return known
     this.#workers.delete(workerId)
-    if (serves(await this.require(workerId, owner))) return
+    const stored = served(await this.require(workerId, owner))
+    if (stored !== undefined) return stored
     throw new CarillonError('VALIDATION', {
       pointer: '/pool',
       message: `the worker did not announce the pool ${pool}`,
@@ -158,7 +166,8 @@ export class KnownWorkers {
 
   async #registerAgain({ announced, owner }: KnownWorker): Promise<void> {
     try {
-      await this.register(announced, owner)
+      const pools = announced.pools.map((each) => ({ ...each, pool: poolName(each.pool) }))
+      await this.register({ ...announced, pools }, owner)
     } catch (error) {
       // Its id has become somebody else's meanwhile: it will be told when it comes next.
       if (!(error instanceof CarillonError)) throw error
@@ -187,12 +196,19 @@ function unknown(workerId: string): CarillonError {
   })
 }
 
+export function tooManyPools(maxPools: number): CarillonError {
+  return new CarillonError('POOL_LIMIT_REACHED', {
+    message: `the tenant would have more than ${maxPools} pools`,
+    hint: 'Delete pools that nothing uses, or ask the operator to raise maxPoolsPerTenant',
+  })
+}
+
 function notYours({ pools }: WorkerAnnouncement, foreign: string[]): CarillonError {
   return new CarillonError(
     'POOL_NOT_YOURS',
     foreign.map((pool) => ({
       pointer: `/pools/${pools.findIndex((p) => p.pool === pool)}/pool`,
-      message: `the pool ${pool} belongs to somebody else`,
+      message: `the pool ${pool} belongs to the installation`,
       hint: 'Choose another name for the pool, or serve it with a platform token',
     })),
   )

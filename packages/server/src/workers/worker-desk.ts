@@ -23,6 +23,7 @@ import { PartOfTime } from '../lib/part-of-time.ts'
 import type { Service } from '../lib/service.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Signals } from '../signals/port.ts'
+import { noteRefusals } from '../store/audit/refusals.ts'
 import type { Database } from '../store/database.ts'
 import { leasedExecutions } from '../store/executions/lease.ts'
 import { beginHandlers, type ProgressNews, storeProgress } from '../store/executions/worker-news.ts'
@@ -46,6 +47,8 @@ export interface WorkerDeskOptions {
   logger: Logger
   times: WorkerTimes
   maxWaiting: number
+  /** Pools that a tenant may have. */
+  maxPools: number
   /** Milliseconds; for tests. */
   monotonic?: () => number
 }
@@ -67,6 +70,7 @@ export interface PollAnswer {
 
 export class WorkerDesk implements Service {
   readonly times: WorkerTimes
+  readonly maxPools: number
   readonly #options: WorkerDeskOptions
   readonly #known: KnownWorkers
   readonly #polls: Polls
@@ -82,8 +86,9 @@ export class WorkerDesk implements Service {
     const { database, nodeId, completion, dispatcher, times } = options
     this.#options = options
     this.times = times
+    this.maxPools = options.maxPools
     this.#known = new KnownWorkers({
-      ...{ database, nodeId, heartbeatEveryMs: times.heartbeatEveryMs },
+      ...{ database, nodeId, heartbeatEveryMs: times.heartbeatEveryMs, maxPools: options.maxPools },
       ...{ suspectMs: times.suspectAfterMs, lostMs: times.lostAfterMs },
       onLive: ({ pools }) => {
         for (const { pool } of pools) dispatcher.lookAgain(pool)
@@ -152,8 +157,8 @@ export class WorkerDesk implements Service {
 
   /** For a worker that comes over the network: cancellations come with the answer. `gone`: its connection is. */
   async poll(request: LeaseRequest, owner: string | null, gone: AbortSignal): Promise<PollAnswer> {
-    const { workerId, pool } = request
-    await this.#known.requireServing(workerId, owner, pool)
+    const { workerId } = request
+    const pool = await this.#known.requireServing(workerId, owner, request.pool)
     const poll = this.#polls.open(workerId, pool, owner, gone)
     try {
       const wish = { ...request, enough: poll.enough }
@@ -177,6 +182,7 @@ export class WorkerDesk implements Service {
       for (const pool of this.#known.poolsOf(said.workerId, owner)) this.#options.dispatcher.letOthersFirst(pool)
     }
     const foreign = owner === null ? nobody : await readForeign(database, idsIn(said), owner)
+    if (owner !== null && foreign.size > 0) await this.#noteForged(said, owner, foreign)
     const isOwn = ({ executionId }: HeldExecution) => !foreign.has(executionId)
     const news = { began: said.began.filter(isOwn), progress: said.progress.filter(isOwn) }
     const [verdicts, begun] = await Promise.all([
@@ -200,6 +206,20 @@ export class WorkerDesk implements Service {
     const { held: named, outcomes: told } = said
     const compared = named === null ? nothing : await this.#comparison.compare(said.workerId, { named, told, at })
     return { serverTime: clock.now(), outcomes, began, ...compared }
+  }
+
+  /** On record with the tenant whose token it was and, naming it, with the installation; nothing is told to the other tenant. */
+  async #noteForged(said: WorkerReport, owner: string, foreign: ReadonlySet<string>): Promise<void> {
+    const outcomes = new Map(said.outcomes.map(({ executionId, outcome }) => [executionId, outcome as string]))
+    const forged = [...said.outcomes, ...said.began, ...said.progress].filter(({ executionId }) =>
+      foreign.has(executionId),
+    )
+    const refusals = forged.map(({ executionId, fence }) => ({
+      ...{ actor: `worker:${said.workerId}`, subject: executionId },
+      detail: { fence, tenant: owner, outcome: outcomes.get(executionId) ?? null },
+    }))
+    const both = [owner, null].flatMap((tenant) => refusals.map((refusal) => ({ tenant, ...refusal })))
+    await noteRefusals(this.#options.database, 'execution.report_forged', both)
   }
 
   async #store(news: ProgressNews[]): Promise<true[]> {

@@ -17,7 +17,7 @@ export interface AuditEntry {
   auditId: number
   /** Milliseconds. */
   at: number
-  tenant: string
+  tenant: string | null
   actor: string
   action: string
   subject: string | null
@@ -32,10 +32,10 @@ export interface AuditPiece {
 
 const lookedAt = 5_000
 
-/** `before`: entries with a smaller id only. */
+/** `before`: entries with a smaller id only. Tenant null: entries that belong to none. */
 export async function listAudit(
   database: Database,
-  { tenant, before, limit }: { tenant: string; before: number; limit: number },
+  { tenant, before, limit }: { tenant: string | null; before: number; limit: number },
   { action, subject, from, to }: AuditFilter,
 ): Promise<AuditPiece> {
   // Not prepared: planned for the tenant at hand. The last one looked at comes too, whether it fits or not.
@@ -46,7 +46,7 @@ export async function listAudit(
        select a.*, row_number() over (order by a.audit_id desc) number,
          ($5::text is null or a.action = $5) and ($6::text is null or a.subject = $6)
          and ($7::bigint is null or a.at >= carillon.at($7)) and ($8::bigint is null or a.at < carillon.at($8)) fits
-       from carillon.audit a where a.tenant = $1 and a.audit_id < $2 order by a.audit_id desc limit $3) looked
+       from carillon.audit a where (a.tenant = $1 or $1::text is null and a.tenant is null) and a.audit_id < $2 order by a.audit_id desc limit $3) looked
      where fits or number = $3 order by audit_id desc limit $4`,
     [tenant, before, lookedAt, limit + 1, action, subject, from, to],
   )

@@ -74,15 +74,17 @@ export async function readSilentWorkers(
 
 export interface StrandedPool {
   pool: string
+  /** Its owner; null: the installation. */
+  tenant: string | null
   paused: boolean
   workers: number
 }
 
 /** Pools that have ready work and are paused, or that no live worker serves. Index: the primary key of ready. */
 export async function readStrandedPools(database: Database, silentMs: number): Promise<StrandedPool[]> {
-  return database.query<{ pool: string; paused: boolean; workers: number }>(
+  return database.query<{ pool: string; tenant: string | null; paused: boolean; workers: number }>(
     null,
-    `select p.pool, p.paused, w.workers from carillon.pools p cross join lateral (
+    `select p.name pool, p.tenant, p.paused, w.workers from carillon.pools p cross join lateral (
        select count(*)::int workers from carillon.workers w
        where w.seen_at >= coalesce($2, clock_timestamp()) - $1 * interval '1 millisecond'
          and w.pools @> jsonb_build_array(jsonb_build_object('pool', p.pool))) w

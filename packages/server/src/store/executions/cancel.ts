@@ -15,15 +15,18 @@ interface Row {
   fence: number | null
 }
 
+export interface Why {
+  reason: string
+  actor: string
+  /** Each has a row in the audit; else whatever asked for all of them has one. */
+  onRecord?: boolean
+}
+
 const againMs = 5
 const maxRounds = 400
 
 /** Asks again, each time in a transaction of its own, for what moved or was held by whoever is ending it. */
-export async function cancel(
-  database: Database,
-  ids: string[],
-  why: { reason: string; actor: string },
-): Promise<Cancelled[]> {
+export async function cancel(database: Database, ids: string[], why: Why): Promise<Cancelled[]> {
   const answers: Cancelled[] = []
   let left = ids
   for (let round = 0; left.length > 0; round++) {
@@ -40,8 +43,10 @@ export async function cancel(
 }
 
 /** See functions/cancel.sql. */
-function cancelOnce(database: Database, ids: string[], why: { reason: string; actor: string }): Promise<Row[]> {
+function cancelOnce(database: Database, ids: string[], why: Why): Promise<Row[]> {
   const values = [ids, why.reason, why.actor, database.now]
+  if (why.onRecord)
+    return database.query<Row>('cancel-on-record', 'select * from carillon.cancel_on_record($1, $2, $3, $4)', values)
   return database.query<Row>('cancel', 'select * from carillon.cancel($1, $2, $3, $4)', values)
 }
 

@@ -5,10 +5,11 @@ export interface Replayed {
   verdict: 'REPLAYED' | 'OVERLAP' | 'NOT_ENDED' | 'TOO_OLD'
 }
 
+/** Each has a row in the audit; bulk work is replayed by functions/operate.sql. */
 export async function replay(database: Database, ids: string[], actor: string): Promise<Replayed[]> {
   const rows = await database.query<{ execution_id: string; verdict: Replayed['verdict'] }>(
-    'replay',
-    'select * from carillon.replay($1, $2, $3)',
+    'replay-on-record',
+    'select * from carillon.replay_on_record($1, $2, $3)',
     [ids, actor, database.now],
   )
   return rows.map((r) => ({ executionId: r.execution_id, verdict: r.verdict }))

@@ -74,11 +74,24 @@ export function submissionArrays(items: Submission[], tags: number[]): unknown[]
 }
 
 /** Takes back what was enqueued in a caller's transaction and is not due yet. False: it is not there (any more). */
-export async function withdrawSubmission(database: Database, tenant: string, executionId: string): Promise<boolean> {
-  const rows = await database.query<{ execution_id: string }>(
+export async function withdrawSubmission(
+  database: Database,
+  tenant: string,
+  executionId: string,
+  { reason, actor }: { reason: string; actor: string },
+): Promise<boolean> {
+  const rows = await database.query<{ audit_id: number }>(
     'withdraw-submission',
-    'delete from carillon.submissions where execution_id = $1 and tenant = $2 returning execution_id',
-    [executionId, tenant],
+    `with gone as (
+       delete from carillon.submissions where execution_id = $1 and tenant = $2 returning execution_id, tenant
+     ), request as (
+       delete from carillon.dedupe_requests where request_id = $1 and tenant = $2 and settled_at is null
+       returning request_id, tenant)
+     insert into carillon.audit (at, tenant, actor, action, subject, detail)
+     select coalesce($5, clock_timestamp()), g.tenant, $3, 'execution.cancelled', g.execution_id::text,
+       jsonb_build_object('reason', $4::text, 'running', false)
+     from (select * from gone union all select * from request) g returning audit_id`,
+    [executionId, tenant, actor, reason, database.now],
   )
   return rows.length > 0
 }

@@ -57,9 +57,9 @@ begin
   from unnest(p_ids, p_fences) with ordinality i(execution_id, fence, ordinal)
   left join carillon.executions e on e.execution_id = i.execution_id;
 
-  insert into carillon.audit (at, tenant, actor, action, subject, detail)
-  select v_now, e.tenant, coalesce(i.actor, 'worker'), 'execution.report_refused', i.execution_id::text,
-    jsonb_build_object('fence', i.fence, 'outcome', 'DEFERRED', 'currentFence', coalesce(r.fence, e.fence))
+  perform carillon.note_refusals('execution.report_refused', array_agg(e.tenant), array_agg(coalesce(i.actor, 'worker')),
+    array_agg(i.execution_id::text), array_agg(
+      jsonb_build_object('fence', i.fence, 'outcome', 'DEFERRED', 'currentFence', coalesce(r.fence, e.fence))), v_now)
   from unnest(p_ids, p_fences, p_actors, v_verdicts) i(execution_id, fence, actor, verdict)
   left join carillon.executions e on e.execution_id = i.execution_id
   left join carillon.running r on r.execution_id = i.execution_id

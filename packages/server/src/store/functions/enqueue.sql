@@ -36,6 +36,10 @@ declare
     when tenant is null or length(tenant) not between 1 and 200 or tenant ~ v_control then 'tenant'
     when length(name) not between 1 and 200 or name ~ v_control then 'name'
     when length(traceparent) not between 1 and 100 or traceparent ~ v_control then 'traceparent' end;
+  -- The tenant's own, else the installation's.
+  v_pool text := coalesce(
+    (select p.pool from carillon.pools p where p.tenant = enqueue.tenant and p.name = enqueue.pool),
+    (select p.pool from carillon.pools p where p.tenant is null and p.name = enqueue.pool));
   v_id uuid;
   v_shards smallint;
 begin
@@ -60,8 +64,7 @@ begin
   elsif v_at >= timestamptz '10000-01-01 00:00:00+00' then
     raise exception 'carillon.enqueue: run_at must be before the year 10000' using errcode = '22023',
       hint = 'Use an earlier time.';
-  elsif not exists (select from carillon.pools p where p.pool = enqueue.pool
-      and (p.tenant is null or p.tenant = enqueue.tenant)) then
+  elsif v_pool is null then
     raise exception 'carillon.enqueue: pool % does not exist', coalesce(pool, 'null') using errcode = '22023',
       hint = 'Start a worker that serves it, or use the pool default.';
   elsif jsonb_typeof(labels) <> 'object' or labels @? 'strict $.* ? (@.type() != "string")' then
@@ -80,13 +83,13 @@ begin
     perform carillon.check_dedupe(dedupe);
     insert into carillon.dedupe_requests (request_id, tenant, name, pool, lane, handler, run_at, payload, policy, labels,
       traceparent, dedupe)
-    values (v_id, tenant, name, pool, v_lane, handler, v_at, payload::text, policy, labels, traceparent, dedupe);
+    values (v_id, tenant, name, v_pool, v_lane, handler, v_at, payload::text, policy, labels, traceparent, dedupe);
     return v_id;
   end if;
   select n.shard_count into v_shards from carillon.installation n;
   insert into carillon.submissions (execution_id, shard, tenant, name, pool, lane, handler, run_at, payload, policy, labels,
     traceparent)
-  values (v_id, carillon.shard_of(v_id, v_shards), tenant, name, pool, v_lane, handler, v_at, payload::text, policy, labels,
+  values (v_id, carillon.shard_of(v_id, v_shards), tenant, name, v_pool, v_lane, handler, v_at, payload::text, policy, labels,
     traceparent);
   return v_id;
 end $$;

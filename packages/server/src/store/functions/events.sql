@@ -9,7 +9,7 @@ create or replace function carillon.fired_detail(
   name text, handler text, pool text, origin text, scheduled_for timestamptz, due_at timestamptz, reason text, count int)
 returns jsonb
 language sql stable parallel safe
-  return jsonb_strip_nulls(jsonb_build_object('name', name, 'handler', handler, 'pool', pool, 'origin', origin,
+  return jsonb_strip_nulls(jsonb_build_object('name', name, 'handler', handler, 'pool', carillon.pool_name(pool), 'origin', origin,
     'scheduledFor', carillon.ms(scheduled_for), 'dueAt', carillon.ms(due_at), 'reason', reason, 'count', count));
 
 create or replace function carillon.attempt_detail(

@@ -13,9 +13,9 @@ declare
     order by s.shard for share of s);
 begin
   if cardinality(v_held) < cardinality(p_shards) then
-    insert into carillon.audit (actor, action, detail)
-    values (current_setting('application_name'), 'shard.write_refused', jsonb_build_object(
-      'shards', (select jsonb_agg(i.shard) from unnest(p_shards) i(shard) where i.shard <> all (v_held))));
+    perform carillon.note_refusals('shard.write_refused', array[null::text], array[current_setting('application_name')],
+      array[null::text], array[jsonb_build_object(
+        'shards', (select jsonb_agg(i.shard) from unnest(p_shards) i(shard) where i.shard <> all (v_held)))], clock_timestamp());
   end if;
   return v_held;
 end $$;

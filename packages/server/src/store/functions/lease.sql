@@ -50,7 +50,7 @@ declare
   v_given uuid[];
   v_counts int[];
   v_texts text[];
-  v_pool text := to_json(p_pool);
+  v_pool text := to_json(carillon.pool_name(p_pool));
   v_rules text := carillon.lease_rules('{}', p_timeout_sec, p_grace_sec, p_attempts);
   v_overdue timestamptz := v_now + (p_timeout_sec + p_grace_sec) * interval '1 second';
   v_reached bigint;

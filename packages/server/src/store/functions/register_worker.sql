@@ -1,34 +1,29 @@
 -- Announces a worker, or replaces what it announced before. Pools that do not exist come into being; they are its tenant's,
--- or the installation's if it has none. A worker without a tenant may serve every pool.
--- Answers the pools that belong to somebody else: nothing was announced then. Null: the id is another tenant's worker.
--- Locks: pools by name, then the worker's row; the engine's other tables are not touched.
+-- or the installation's if it has none. The worker's row holds them as the queue tables call them.
+-- Answers as claim_pools does; with `foreign` or `limit` nothing was announced. Null: the id is another tenant's worker.
+-- Locks: see claim_pools, then the worker's row; the engine's other tables are not touched.
 create or replace function carillon.register_worker(
-  p_worker uuid, p_node uuid, p_tenant text, p_name text, p_pools jsonb, p_now timestamptz default null) returns text[]
+  p_worker uuid, p_node uuid, p_tenant text, p_name text, p_pools jsonb, p_max_pools int, p_now timestamptz default null)
+returns jsonb
 language plpgsql volatile
 as $$
 declare
-  v_pools text[] := array(select p ->> 'pool' from jsonb_array_elements(p_pools) p order by 1);
-  v_foreign text[];
+  v_claimed jsonb;
 begin
   if exists (select from carillon.workers w where w.worker_id = p_worker and w.tenant is distinct from p_tenant) then
     return null;
   end if;
-  -- Before, so that a refusal leaves no pools behind; and after, for what somebody else created meanwhile.
-  for v_round in 1..2 loop
-    v_foreign := array(
-      select o.pool from carillon.pools o
-      where o.pool = any (v_pools) and p_tenant is not null and o.tenant is distinct from p_tenant order by o.pool);
-    if cardinality(v_foreign) > 0 then
-      return v_foreign;
-    end if;
-    exit when v_round = 2;
-    insert into carillon.pools (pool, tenant) select p, p_tenant from unnest(v_pools) p on conflict (pool) do nothing;
-  end loop;
-
+  v_claimed := carillon.claim_pools(p_tenant, array(select p ->> 'pool' from jsonb_array_elements(p_pools) p),
+    'worker:' || p_worker, p_max_pools, p_now);
+  if not v_claimed ? 'keys' then
+    return v_claimed;
+  end if;
   insert into carillon.workers (worker_id, node_id, tenant, name, pools, seen_at)
-  values (p_worker, p_node, p_tenant, p_name, p_pools, coalesce(p_now, clock_timestamp()))
+  values (p_worker, p_node, p_tenant, p_name, (
+      select coalesce(jsonb_agg(p.announced || jsonb_build_object('pool', v_claimed -> 'keys' -> (p.announced ->> 'pool')) order by p.at), '[]')
+      from jsonb_array_elements(p_pools) with ordinality p(announced, at)), coalesce(p_now, clock_timestamp()))
   on conflict (worker_id) do update
   set node_id = excluded.node_id, name = excluded.name, pools = excluded.pools, seen_at = excluded.seen_at
   where workers.tenant is not distinct from excluded.tenant;
-  return case when found then v_foreign end;
+  return case when found then v_claimed end;
 end $$;

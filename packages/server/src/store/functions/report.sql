@@ -128,9 +128,9 @@ begin
     from unnest(p_ids, p_fences, p_outcomes) with ordinality i(execution_id, fence, outcome, ordinal)
     left join lateral (select * from carillon.executions x where x.execution_id = i.execution_id offset 0) e on true;
 
-    insert into carillon.audit (at, tenant, actor, action, subject, detail)
-    select v_now, e.tenant, coalesce(i.actor, 'worker'), 'execution.report_refused', i.execution_id::text,
-      jsonb_build_object('fence', i.fence, 'outcome', i.outcome, 'currentFence', coalesce(r.fence, e.fence))
+    perform carillon.note_refusals('execution.report_refused', array_agg(e.tenant), array_agg(coalesce(i.actor, 'worker')),
+      array_agg(i.execution_id::text), array_agg(
+        jsonb_build_object('fence', i.fence, 'outcome', i.outcome, 'currentFence', coalesce(r.fence, e.fence))), v_now)
     from unnest(p_ids, p_fences, p_outcomes, p_actors, verdicts) i(execution_id, fence, outcome, actor, verdict)
     left join lateral (select * from carillon.executions x where x.execution_id = i.execution_id offset 0) e on true
     left join lateral (select * from carillon.running x where x.execution_id = i.execution_id offset 0) r on true

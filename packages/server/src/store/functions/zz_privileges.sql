@@ -18,8 +18,8 @@ begin
   if to_regrole('carillon_node') is not null then
     grant usage on schema carillon to carillon_node;
     grant execute on all functions in schema carillon to carillon_node;
-    revoke execute on function carillon.grant_roles(), carillon.allow_tenant(text, text), carillon.forbid_tenant(text, text)
-      from carillon_node;
+    revoke execute on function carillon.grant_roles(), carillon.allow_tenant(text, text), carillon.forbid_tenant(text, text),
+      carillon.set_audit_retention(int) from carillon_node;
     grant usage, select on all sequences in schema carillon to carillon_node;
     foreach v_table in array v_tables loop
       execute format('grant select on carillon.%I to carillon_node', v_table);

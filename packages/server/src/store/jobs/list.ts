@@ -40,7 +40,7 @@ export const aboveAllIds = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 const matches = `
   case when $5::text is null then j.state <> 'DELETED' else j.state = $5 end
   and ($6::text is null or j.type = $6) and ($7::text is null or j.key = $7) and ($8::text is null or j.name = $8)
-  and ($9::text is null or j.handler = $9) and ($10::text is null or j.pool = $10)
+  and ($9::text is null or j.handler = $9) and ($10::text is null or carillon.pool_name(j.pool) = $10)
   and ($11::text is null or j.managed_by = $11) and coalesce(j.labels, '{}') @> all ($12::jsonb[])
   and ($13::bigint is null and $14::bigint is null or exists (
     select from carillon.schedules s where s.job_id = j.job_id

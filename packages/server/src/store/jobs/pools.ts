@@ -1,10 +1,11 @@
 import type { Database } from '../database.ts'
 
-/** Every pool with its owner; null: the installation's. */
-export async function readPoolOwners(database: Database): Promise<Map<string, string | null>> {
-  const rows = await database.query<{ pool: string; tenant: string | null }>(
-    'read-pool-owners',
-    'select pool, tenant from carillon.pools order by pool',
+/** What the queue tables call the pools that a tenant may use, by name: its own before the installation's. Index: pools_name. */
+export async function readPoolKeys(database: Database, tenant: string): Promise<Map<string, string>> {
+  const rows = await database.query<{ name: string; pool: string }>(
+    'read-pool-keys',
+    `select name, pool from carillon.pools where tenant is null or tenant = $1 order by tenant nulls first, name`,
+    [tenant],
   )
-  return new Map(rows.map((row) => [row.pool, row.tenant]))
+  return new Map(rows.map((row) => [row.name, row.pool]))
 }

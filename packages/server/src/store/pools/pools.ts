@@ -10,6 +10,12 @@ export interface PoolRow {
   slots: number
 }
 
+/** A pool and what the queue tables call it: see domain/pool-key.ts. */
+export interface FoundPool {
+  key: string
+  pool: PoolRow
+}
+
 /** Whose pools: a tenant sees the installation's and its own. Null: all. */
 export type Viewer = string | null
 
@@ -22,60 +28,87 @@ const serving = `
     where w.seen_at >= coalesce($3, clock_timestamp()) - $2 * interval '1 millisecond'
     group by 1) s on s.pool = o.pool`
 
-/** By name, after `after`. Index: pools_pkey; reads all workers. */
+type Row = PoolRow & { key: string }
+
+/** In the order of what the queue tables call them, after `after`. Index: pools_pkey; reads all workers. */
 export async function readPools(
   database: Database,
   { viewer, silentMs, after, limit }: { viewer: Viewer; silentMs: number; after: string; limit: number },
-): Promise<PoolRow[]> {
-  return database.query<PoolRow & Record<string, unknown>>(
+): Promise<FoundPool[]> {
+  const rows = await database.query<Row>(
     'read-pools',
-    `select o.pool name, o.tenant, o.paused, ${counted}
+    `select o.pool key, o.name, o.tenant, o.paused, ${counted}
      from (select * from carillon.pools o where o.pool > $4 and ($1::text is null or o.tenant is null or o.tenant = $1)
            order by o.pool limit $5) o ${serving}
      order by o.pool`,
     [viewer, silentMs, database.now, after, limit],
   )
+  return rows.map(found)
 }
 
-/** One that the viewer may see. */
+/** The pool that a name means to a tenant: its own, else the installation's. Index: pools_name. */
 export async function readPool(
   database: Database,
-  { viewer, silentMs, name }: { viewer: Viewer; silentMs: number; name: string },
-): Promise<PoolRow | null> {
-  const rows = await database.query<PoolRow & Record<string, unknown>>(
+  { tenant, silentMs, name }: { tenant: string; silentMs: number; name: string },
+): Promise<FoundPool | null> {
+  const rows = await database.query<Row>(
     'read-pool',
-    `select o.pool name, o.tenant, o.paused, ${counted} from carillon.pools o ${serving}
-     where o.pool = $4 and ($1::text is null or o.tenant is null or o.tenant = $1)`,
-    [viewer, silentMs, database.now, name],
+    `select o.pool key, o.name, o.tenant, o.paused, ${counted} from carillon.pools o ${serving}
+     where o.name = $4 and (o.tenant is null or o.tenant = $1) order by o.tenant nulls last limit 1`,
+    [tenant, silentMs, database.now, name],
   )
-  return rows[0] ?? null
+  return rows[0] ? found(rows[0]) : null
 }
 
-/** False: it was there, whosever it is. */
+function found({ key, ...pool }: Row): FoundPool {
+  return { key, pool }
+}
+
+/** What carillon.claim_pools answers; see functions/00_pools.sql. */
+export type Claimed = { foreign: string[] } | { limit: number } | { keys: Record<string, string> | null; born: number }
+
+/** Creates a pool, if it is not there. */
 export async function createPool(
   database: Database,
-  { name, tenant, actor }: { name: string; tenant: string | null; actor: string },
-): Promise<boolean> {
-  const rows = await database.query(
+  { name, tenant, actor, maxPools = 100 }: { name: string; tenant: string | null; actor: string; maxPools?: number },
+): Promise<Claimed> {
+  const rows = await database.query<{ claimed: Claimed }>(
     'create-pool',
-    `with born as (insert into carillon.pools (pool, tenant) values ($1, $2) on conflict (pool) do nothing returning *)
-     insert into carillon.audit (tenant, actor, action, subject) select b.tenant, $3, 'pool.created', b.pool from born b
-     returning audit_id`,
-    [name, tenant, actor],
+    'select carillon.claim_pools($1, $2, $3, $4, $5) claimed',
+    [tenant, [name], actor, maxPools, database.now],
   )
-  return rows.length > 0
+  return rows[0]!.claimed
 }
 
 /** Stops or starts leasing from a pool. What is so already is not put on record again. */
 export async function pausePool(
   database: Database,
-  { name, paused, actor }: { name: string; paused: boolean; actor: string },
+  { key, paused, actor }: { key: string; paused: boolean; actor: string },
 ): Promise<void> {
   await database.query(
     'pause-pool',
     `with changed as (update carillon.pools set paused = $2 where pool = $1 and paused <> $2 returning *)
      insert into carillon.audit (tenant, actor, action, subject)
-     select c.tenant, $3, case when c.paused then 'pool.paused' else 'pool.resumed' end, c.pool from changed c`,
-    [name, paused, actor],
+     select c.tenant, $3, case when c.paused then 'pool.paused' else 'pool.resumed' end, c.name from changed c`,
+    [key, paused, actor],
   )
+}
+
+export type PoolDeletion = 'DELETED' | 'UNKNOWN' | 'JOBS' | 'EXECUTIONS' | 'WORKERS'
+
+/** It may read all jobs. */
+const deleteMs = 10_000
+
+/** Removes a pool, unless something names it. See functions/00_pools.sql. */
+export async function deletePool(
+  database: Database,
+  { key, actor, silentMs }: { key: string; actor: string; silentMs: number },
+): Promise<PoolDeletion> {
+  const rows = await database.query<{ verdict: PoolDeletion }>(
+    'delete-pool',
+    'select carillon.delete_pool($1, $2, $3, $4) verdict',
+    [key, actor, silentMs, database.now],
+    { withinMs: deleteMs },
+  )
+  return rows[0]!.verdict
 }

@@ -40,7 +40,7 @@ export async function readWorkers(database: Database, filter: WorkerFilter): Pro
     `with page as (
        select w.*, w.seen_at >= coalesce($3, clock_timestamp()) - $2 * interval '1 millisecond' live, shown.pools shown
        from carillon.workers w cross join lateral (
-         select jsonb_agg(p.announced order by p.at) pools
+         select jsonb_agg(p.announced || jsonb_build_object('pool', o.name) order by p.at) pools
          from jsonb_array_elements(w.pools) with ordinality p(announced, at)
          join carillon.pools o on o.pool = p.announced ->> 'pool'
          where $1::text is null or o.tenant is null or o.tenant = $1) shown

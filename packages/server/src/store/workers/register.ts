@@ -1,4 +1,5 @@
 import type { Database } from '../database.ts'
+import type { Claimed } from '../pools/pools.ts'
 
 export interface AnnouncedPool {
   pool: string
@@ -16,20 +17,23 @@ export interface WorkerRow {
 }
 
 export type Registered =
-  | { verdict: 'REGISTERED' }
+  | { verdict: 'REGISTERED'; keys: Record<string, string> }
   | { verdict: 'FOREIGN_POOLS'; pools: string[] }
+  | { verdict: 'TOO_MANY_POOLS' }
   | { verdict: 'OTHERS' }
 
 /** See functions/register_worker.sql. OTHERS: the id is another tenant's worker. */
-export async function registerWorker(database: Database, worker: WorkerRow): Promise<Registered> {
-  const rows = await database.query<{ foreign_pools: string[] | null }>(
+export async function registerWorker(database: Database, worker: WorkerRow, maxPools = 100): Promise<Registered> {
+  const { workerId, nodeId, tenant, name, pools } = worker
+  const rows = await database.query<{ claimed: Claimed | null }>(
     'register-worker',
-    'select carillon.register_worker($1, $2, $3, $4, $5, $6) foreign_pools',
-    [worker.workerId, worker.nodeId, worker.tenant, worker.name, JSON.stringify(worker.pools), database.now],
+    'select carillon.register_worker($1, $2, $3, $4, $5, $6, $7) claimed',
+    [workerId, nodeId, tenant, name, JSON.stringify(pools), maxPools, database.now],
   )
-  const pools = rows[0]!.foreign_pools
-  if (pools === null) return { verdict: 'OTHERS' }
-  return pools.length > 0 ? { verdict: 'FOREIGN_POOLS', pools } : { verdict: 'REGISTERED' }
+  const { claimed } = rows[0]!
+  if (claimed === null) return { verdict: 'OTHERS' }
+  if ('foreign' in claimed) return { verdict: 'FOREIGN_POOLS', pools: claimed.foreign }
+  return 'limit' in claimed ? { verdict: 'TOO_MANY_POOLS' } : { verdict: 'REGISTERED', keys: claimed.keys ?? {} }
 }
 
 export async function readWorker(database: Database, workerId: string): Promise<Omit<WorkerRow, 'nodeId'> | null> {

@@ -4,6 +4,7 @@ import { CarillonError, type ErrorDetail } from '@carillon/contract'
 import { api, type CompletionInput } from '@carillon/contract/api'
 import { encodeJson, reportedError } from '@carillon/sdk'
 import type { Ending } from '../../../completion/decide.ts'
+import { noteRefusals } from '../../../store/audit/refusals.ts'
 import { ok, route } from '../../route.ts'
 import type { Services } from '../../services.ts'
 
@@ -15,6 +16,10 @@ export const completeExecution = route(api.completeExecution, async ({ params, h
   const token = headers['carillon-token']
   const fence = token === undefined ? null : await services.tokens.fenceOf(executionId, token)
   if (fence === null) {
+    if (token !== undefined) {
+      const refusal = { tenant: null, actor: 'target', subject: executionId, detail: {} }
+      await noteRefusals(services.database, 'execution.token_refused', [refusal])
+    }
     throw new CarillonError('TOKEN_INVALID', {
       message: `${token === undefined ? 'there is no Carillon-Token' : 'the Carillon-Token was not made'} for this execution`,
       hint: 'Send back the token that came with the request to the target',

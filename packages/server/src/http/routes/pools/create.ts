@@ -2,19 +2,21 @@ import { CarillonError } from '@carillon/contract'
 import { api } from '@carillon/contract/api'
 import { reservedPrefix } from '../../../jobs/target.ts'
 import * as store from '../../../store/pools/pools.ts'
+import { tooManyPools } from '../../../workers/known-workers.ts'
 import { created, ok, route } from '../../route.ts'
 import { ownerOf } from '../workers/owner.ts'
 import { reserved } from '../workers/register.ts'
-import { findPool, notYours, visiblePool } from './find.ts'
+import { findPool, notYours } from './find.ts'
 
+/** A tenant's token creates the tenant's pools, a platform token the installation's. */
 export const createPool = route(api.createPool, async ({ body, caller }, services) => {
   const { name } = body
+  const { database, desk } = services
   if (name.startsWith(reservedPrefix)) throw new CarillonError('VALIDATION', reserved('/name'))
-  const owner = ownerOf(caller)
-  if (await store.createPool(services.database, { name, tenant: owner, actor: caller.actor })) {
-    return created(await findPool(name, caller, services))
-  }
-  const pool = await visiblePool(name, caller, services)
-  if (!pool || (owner !== null && pool.tenant !== owner)) throw notYours(name)
-  return ok(pool)
+  const wanted = { name, tenant: ownerOf(caller), actor: caller.actor, maxPools: desk.maxPools }
+  const claimed = await store.createPool(database, wanted)
+  if ('foreign' in claimed) throw notYours(name)
+  if ('limit' in claimed) throw tooManyPools(claimed.limit)
+  const { pool } = await findPool(name, caller, services)
+  return claimed.born > 0 ? created(pool) : ok(pool)
 })

@@ -1,16 +1,11 @@
 import { CarillonError } from '@carillon/contract'
-import { type PoolRow, readPool } from '../../../store/pools/pools.ts'
+import { type FoundPool, readPool } from '../../../store/pools/pools.ts'
 import type { Caller } from '../../route.ts'
 import type { Services } from '../../services.ts'
-import { ownerOf } from '../workers/owner.ts'
 
-/** A pool that the caller may see. Of other tenants' pools it does not learn. */
-export function visiblePool(name: string, caller: Caller, { database, desk }: Services): Promise<PoolRow | null> {
-  return readPool(database, { viewer: ownerOf(caller), silentMs: desk.times.suspectAfterMs, name })
-}
-
-export async function findPool(name: string, caller: Caller, services: Services): Promise<PoolRow> {
-  const pool = await visiblePool(name, caller, services)
+/** What the name means to the tenant that the caller acts for. Of other tenants' pools it does not learn. */
+export async function findPool(name: string, caller: Caller, { database, desk }: Services): Promise<FoundPool> {
+  const pool = await readPool(database, { tenant: caller.tenant, silentMs: desk.times.suspectAfterMs, name })
   if (pool) return pool
   throw new CarillonError('POOL_NOT_FOUND', {
     message: `there is no pool ${name}`,
@@ -18,10 +13,17 @@ export async function findPool(name: string, caller: Caller, services: Services)
   })
 }
 
+/** As `findPool`; a tenant's token changes its own pools only. */
+export async function changeablePool(name: string, caller: Caller, services: Services): Promise<FoundPool> {
+  const found = await findPool(name, caller, services)
+  if (!caller.platform && found.pool.tenant !== caller.tenant) throw notYours(name)
+  return found
+}
+
 export function notYours(name: string): CarillonError {
   return new CarillonError('POOL_NOT_YOURS', {
     pointer: '/name',
-    message: `the pool ${name} belongs to somebody else`,
+    message: `the pool ${name} belongs to the installation`,
     hint: 'Choose another name, or use a platform token',
   })
 }

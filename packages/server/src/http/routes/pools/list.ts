@@ -13,7 +13,7 @@ export const listPools = route(api.listPools, async ({ query, caller }, { databa
     limit,
   })
   const last = pools.length === limit ? pools.at(-1) : undefined
-  return ok({ items: pools, nextCursor: last ? cursorOf(last.name) : null })
+  return ok({ items: pools.map(({ pool }) => pool), nextCursor: last ? cursorOf(last.key) : null })
 })
 
 function cursorOf(name: string): string {

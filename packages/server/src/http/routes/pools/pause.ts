@@ -2,24 +2,20 @@ import { api } from '@carillon/contract/api'
 import * as store from '../../../store/pools/pools.ts'
 import { type Caller, ok, type Reply, route } from '../../route.ts'
 import type { Services } from '../../services.ts'
-import { ownerOf } from '../workers/owner.ts'
-import { findPool, notYours } from './find.ts'
+import { changeablePool } from './find.ts'
 
 export const pausePool = route(api.pausePool, ({ params, caller }, services) =>
   setPaused(params.name, true, caller, services),
 )
 
-export const resumePool = route(api.resumePool, async ({ params, caller }, services) => {
-  const reply = await setPaused(params.name, false, caller, services)
-  services.signals.publish({ kind: 'RESUMED', pool: params.name })
-  return reply
-})
+export const resumePool = route(api.resumePool, ({ params, caller }, services) =>
+  setPaused(params.name, false, caller, services),
+)
 
 /** The installation's pools are the operator's to pause. */
 async function setPaused(name: string, paused: boolean, caller: Caller, services: Services): Promise<Reply> {
-  const pool = await findPool(name, caller, services)
-  const owner = ownerOf(caller)
-  if (owner !== null && pool.tenant !== owner) throw notYours(name)
-  await store.pausePool(services.database, { name, paused, actor: caller.actor })
+  const { key, pool } = await changeablePool(name, caller, services)
+  await store.pausePool(services.database, { key, paused, actor: caller.actor })
+  if (!paused) services.signals.publish({ kind: 'RESUMED', pool: key })
   return ok({ ...pool, paused })
 }

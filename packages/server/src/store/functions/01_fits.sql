@@ -4,5 +4,5 @@ create or replace function carillon.fits(
 returns boolean
 language sql immutable parallel safe
   return e.tenant = p_tenant and (p_job is null or e.job_id = p_job) and (p_handler is null or e.handler = p_handler)
-    and (p_pool is null or e.pool = p_pool) and (p_origin is null or e.origin = p_origin)
+    and (p_pool is null or carillon.pool_name(e.pool) = p_pool) and (p_origin is null or e.origin = p_origin)
     and (p_error is null or e.error ->> 'name' = p_error) and (p_labels is null or e.labels @> p_labels);

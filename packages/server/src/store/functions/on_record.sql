@@ -1,0 +1,35 @@
+-- CANCEL and REPLAY of single executions as a person or a program asks for them: with a row in the audit, in the same transaction. Bulk work has
+-- one row for the operation.
+create or replace function carillon.cancel_on_record(
+  p_ids uuid[], p_reason text, p_actor text, p_now timestamptz default null)
+returns table (execution_id uuid, verdict text, worker_id uuid, fence bigint)
+language plpgsql volatile
+as $$
+#variable_conflict use_column
+begin
+  for execution_id, verdict, worker_id, fence in select c.* from carillon.cancel(p_ids, p_reason, p_actor, p_now) c loop
+    if verdict in ('CANCELLED', 'FLAGGED') then
+      insert into carillon.audit (at, tenant, actor, action, subject, detail)
+      select coalesce(p_now, clock_timestamp()), e.tenant, p_actor, 'execution.cancelled', e.execution_id::text,
+        jsonb_build_object('reason', p_reason, 'running', verdict = 'FLAGGED')
+      from carillon.executions e where e.execution_id = cancel_on_record.execution_id;
+    end if;
+    return next;
+  end loop;
+end $$;
+
+create or replace function carillon.replay_on_record(p_ids uuid[], p_actor text, p_now timestamptz default null)
+returns table (execution_id uuid, verdict text)
+language plpgsql volatile
+as $$
+#variable_conflict use_column
+begin
+  for execution_id, verdict in select r.* from carillon.replay(p_ids, p_actor, p_now) r loop
+    if verdict = 'REPLAYED' then
+      insert into carillon.audit (at, tenant, actor, action, subject)
+      select coalesce(p_now, clock_timestamp()), e.tenant, p_actor, 'execution.retried', e.execution_id::text
+      from carillon.executions e where e.execution_id = replay_on_record.execution_id;
+    end if;
+    return next;
+  end loop;
+end $$;

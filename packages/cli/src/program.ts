@@ -16,6 +16,7 @@ import { registerMigrate } from './commands/migrate.ts'
 import { registerNext } from './commands/next.ts'
 import { registerOperations } from './commands/operations.ts'
 import { registerPools } from './commands/pools.ts'
+import { registerQuarantine } from './commands/quarantine.ts'
 import { registerServe } from './commands/serve.ts'
 import { registerTokens } from './commands/tokens.ts'
 import { registerVerify } from './commands/verify.ts'
@@ -27,6 +28,7 @@ import { Output } from './output.ts'
 const registrars = [
   ...[registerDemo, registerDev, registerServe, registerWorker, registerMigrate, registerTokens, registerDoctor],
   ...[registerJobs, registerExecutions, registerDeadLetters, registerPools, registerWorkers, registerOperations],
+  registerQuarantine,
   ...[registerEvents, registerVerify],
   ...[registerApply, registerImport, registerNext, registerDefaults],
 ]

@@ -9,6 +9,7 @@ import {
   readStrandedPools,
 } from '../store/doctor/installation.ts'
 import { readInstallation, readPartitions } from '../store/partitions/manage.ts'
+import { examineQuarantine } from './doctor-quarantine.ts'
 import { type Finding, fail, ok, warn } from './findings.ts'
 
 const hourMs = 3_600_000
@@ -29,6 +30,7 @@ export async function examineInstallation(database: Database, now: number): Prom
     ...(await examineWorkers(database)),
     ...(await examinePools(database)),
     await examineDeadLetters(database),
+    ...(await examineQuarantine(database)),
   ]
 }
 

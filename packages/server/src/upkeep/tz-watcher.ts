@@ -16,6 +16,7 @@ import { boundsOf, scheduleOf } from '../store/job-schedule.ts'
 import { changeJob } from '../store/jobs/change.ts'
 import { readJobsAfter } from '../store/jobs/read.ts'
 import { readInstallation } from '../store/partitions/manage.ts'
+import type { JobRecord } from '../store/rows.ts'
 
 const pageSize = 1_000
 /** No clock is moved further than the offsets of the world differ. */
@@ -54,8 +55,8 @@ export class TzWatcher {
         const now = clock.now()
         // What is due is due: it fires, or is a misfire, as it was computed.
         if (nominal === null || nominal <= now) continue
-        const next = nearestTo(nominal, scheduleOf(definition, null), boundsOf(definition))
-        if (next === nominal) continue
+        const next = this.#nearest(job, nominal)
+        if (next === undefined || next === nominal) continue
         const due = next === null ? null : next + jitterOffsetMs(definition.job_id, definition.jitter_sec)
         const state = next === null ? 'COMPLETED' : job.state
         const change = { definition: null, state, nominal: next, due, live: null, skipped: [] } as const
@@ -65,6 +66,16 @@ export class TzWatcher {
       }
       if (page.length < pageSize) return moved
       after = page.at(-1)!.definition.job_id
+    }
+  }
+
+  /** Undefined: it cannot be computed; it is set aside when it is due. */
+  #nearest({ definition }: JobRecord, nominal: number): number | null | undefined {
+    try {
+      return nearestTo(nominal, scheduleOf(definition, null), boundsOf(definition))
+    } catch (error) {
+      this.#options.logger.error({ err: error, jobId: definition.job_id }, 'a schedule cannot be computed again')
+      return undefined
     }
   }
 }

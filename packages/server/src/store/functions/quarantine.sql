@@ -77,14 +77,16 @@ begin
       select j.tenant into v_tenant from carillon.jobs j where j.job_id = v_job;
     end if;
     insert into carillon.quarantine (source, key, tenant, execution_id, job_id, call, code, message, at, content)
-    values (p_sources[i], p_keys[i], v_tenant, v_id, v_job, p_call, p_codes[i], left(p_messages[i], 2000), v_now,
+    values (p_sources[i], p_keys[i], left(v_tenant, 200), v_id, v_job, p_call, p_codes[i], left(p_messages[i], 2000), v_now,
       case when not v_stays then v_row end);
     v_verdicts := v_verdicts || 'SET_ASIDE'::text;
   end loop;
   return v_verdicts;
 end $$;
 
--- A schedule that cannot be fired: its job is paused. False: there is no such job. True also for one that has no due time.
+-- A schedule that cannot be fired: its job is paused. False: there is no such job, or the row cannot even be changed. True also
+-- for one that has no due time. If the job cannot be paused as a person does it, because its own row is bad, its schedule loses
+-- its due time and that is all.
 create or replace function carillon.pause_schedule(p_job uuid, p_code text, p_message text, p_now timestamptz) returns boolean
 language plpgsql volatile
 as $$
@@ -97,16 +99,23 @@ begin
   if v_schedule.job_id is null or v_job.job_id is null then
     return false;
   end if;
-  if v_schedule.version <> v_job.version or v_job.state <> 'ACTIVE' then
-    -- Of another version nothing can be changed; of a job that is not ACTIVE nothing may be due.
-    update carillon.schedules s set version = v_job.version, due = case when v_job.state = 'ACTIVE' then s.due end
+  begin
+    -- What change_job compares: the job's version, whole milliseconds; and of a job that is not ACTIVE nothing may be due.
+    update carillon.schedules s set version = v_job.version, nominal = carillon.at(carillon.ms(s.nominal)),
+      due = case when v_job.state = 'ACTIVE' then carillon.at(carillon.ms(s.due)) end
     where s.job_id = p_job;
-  end if;
-  if v_job.state = 'ACTIVE' then
-    perform carillon.change_job(p_job, v_job.version, v_job.state, carillon.ms(v_schedule.due), null, 'PAUSED',
-      carillon.ms(v_schedule.nominal), null, null, null, jsonb_build_object('actor', 'carillon', 'action', 'job.paused', 'detail',
-        jsonb_build_object('reason', 'QUARANTINED', 'code', p_code, 'message', left(p_message, 500))), p_now);
-  end if;
+    if v_job.state = 'ACTIVE' and not carillon.change_job(p_job, v_job.version, v_job.state, carillon.ms(v_schedule.due), null,
+        'PAUSED', carillon.ms(v_schedule.nominal), null, null, null, jsonb_build_object('actor', 'carillon', 'action', 'job.paused',
+          'detail', jsonb_build_object('reason', 'QUARANTINED', 'code', p_code, 'message', left(p_message, 500))), p_now) then
+      raise exception 'carillon: the job % cannot be paused', p_job;
+    end if;
+  exception when others then
+    begin
+      update carillon.schedules s set due = null where s.job_id = p_job;
+    exception when others then
+      return false;
+    end;
+  end;
   return true;
 end $$;
 

@@ -7,11 +7,12 @@
  * not empty a queue: if many rows in a row fail alike and none passes, only a few more are set aside each time, the duty backs
  * off, and the log says so. See docs/decisions/0032-quarantine.md.
  */
+import type { QuarantineSource } from '@carillon/contract'
 import { bisect } from '../../lib/bisect.ts'
 import type { Logger } from '../../observability/logger.ts'
 import type { Database } from '../database.ts'
 import { codeOf, isOfData } from '../trouble.ts'
-import { type BadRow, type QuarantineSource, type QueueRow, setAside } from './set-aside.ts'
+import { type BadRow, type QueueRow, setAside } from './set-aside.ts'
 
 /** So many rows may fail alike, one after the other and none passing, before the call itself is suspected. */
 const mostAlike = 100

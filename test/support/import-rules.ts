@@ -11,7 +11,7 @@ const foundation = ['lib', 'domain']
 const seams = ['leadership', 'hot-window', 'queue', 'signals']
 const middle = ['scheduling', 'admission', 'dispatch', 'completion', 'upkeep', 'jobs']
 /** What the ways in share: each puts together what the middle does. */
-const services = ['workers', 'submissions', 'executions', 'operations', 'events', 'verification']
+const services = ['workers', 'submissions', 'executions', 'operations', 'events', 'verification', 'quarantine']
 const belowMiddle = [...foundation, 'store', ...seams, 'observability']
 
 /** What a folder (or file) of packages/server/src may import besides itself, and why no more. */
@@ -45,6 +45,10 @@ export const serverRules: Record<string, { may: string[]; why: string }> = {
   operations: {
     may: [...belowMiddle, 'jobs', 'executions'],
     why: 'long work chooses executions as lists do, and asks jobs for their occurrences',
+  },
+  quarantine: {
+    may: [...belowMiddle, 'jobs'],
+    why: 'a schedule goes back by resuming its job, everything else by itself',
   },
   http: {
     may: [...belowMiddle, ...middle, ...services, 'config', 'targets'],

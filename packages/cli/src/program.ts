@@ -17,6 +17,7 @@ import { registerMigrate } from './commands/migrate.ts'
 import { registerNext } from './commands/next.ts'
 import { registerOperations } from './commands/operations.ts'
 import { registerPools } from './commands/pools.ts'
+import { registerQuarantine } from './commands/quarantine.ts'
 import { registerServe } from './commands/serve.ts'
 import { registerTokens } from './commands/tokens.ts'
 import { registerVerify } from './commands/verify.ts'
@@ -37,6 +38,7 @@ const registrars = [
     registerAudit,
   ],
   ...[registerJobs, registerExecutions, registerDeadLetters, registerPools, registerWorkers, registerOperations],
+  registerQuarantine,
   ...[registerEvents, registerVerify],
   ...[registerApply, registerImport, registerNext, registerDefaults],
 ]

@@ -32,6 +32,7 @@ export const errorTable = {
   ROUTE_NOT_FOUND: { status: 404, title: 'There is nothing at this address' },
   POOL_NOT_FOUND: { status: 404, title: 'There is no such pool' },
   WORKER_UNKNOWN: { status: 404, title: 'The worker is not registered' },
+  QUARANTINED_NOT_FOUND: { status: 404, title: 'There is no such row in quarantine' },
   OPERATION_NOT_FOUND: { status: 404, title: 'There is no such operation' },
   METHOD_NOT_ALLOWED: { status: 405, title: 'The address does not take this method' },
   REQUEST_TIMEOUT: { status: 408, title: 'The request took too long to arrive' },

@@ -73,6 +73,20 @@ export type OperationKind = (typeof operationKinds)[number]
 export const operationStates = ['RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED'] as const
 export type OperationState = (typeof operationStates)[number]
 
+/** Tables whose rows can be set aside. */
+export const quarantineSources = [
+  'schedules',
+  'submissions',
+  'retries',
+  'ready',
+  'running',
+  'waiting',
+  'deadlines',
+  'operations',
+  'events',
+] as const
+export type QuarantineSource = (typeof quarantineSources)[number]
+
 /** What is told as it happens, over server-sent events. */
 export const eventTypes = [
   'job.created',

@@ -30,6 +30,7 @@ import { Metrics } from './observability/metrics.ts'
 import { Operations } from './operations/operations.ts'
 import { Operator } from './operations/operator.ts'
 import { Pulse, type PulsePart, type PulseSettings } from './pulse/pulse.ts'
+import { Quarantine } from './quarantine/quarantine.ts'
 import { Scheduler } from './scheduling/scheduler.ts'
 import { NotifySignals } from './signals/notify.ts'
 import type { Signals } from './signals/port.ts'
@@ -84,6 +85,7 @@ export class Engine implements Service {
   readonly executions: Executions
   readonly explainer: Explainer
   readonly operations: Operations
+  readonly quarantine: Quarantine
   readonly ends: Ends
   readonly events: Events
   readonly desk: WorkerDesk
@@ -222,11 +224,12 @@ export class Engine implements Service {
     this.submissions = new Submissions({ database, clock, jobs: this.jobs, submitter })
     this.#dedupeSettler = new DedupeSettler({ database, clock, jobs: this.jobs, submitter, logger })
     this.ends = new Ends({ database, signals, logger })
-    this.events = new Events({ database, logger })
+    this.events = new Events({ database, logger, isolation })
     this.executions = new Executions({ database, signals, clock, jobs: this.jobs, ends: this.ends })
     this.explainer = new Explainer({ database, clock, executions: this.executions, suspectMs: config.workerSuspectMs })
-    const operator = new Operator({ database, signals, clock, logger, everyMs: config.pollMs })
+    const operator = new Operator({ database, signals, clock, logger, isolation, everyMs: config.pollMs })
     this.operations = new Operations({ database, clock, wake: () => operator.wake() })
+    this.quarantine = new Quarantine({ database, jobs: this.jobs, signals, clock })
     this.submitter = submitter
     this.desk = new WorkerDesk({
       ...{ database, nodeId: this.nodeId, dispatcher, completion, signals, clock, logger },

@@ -1,6 +1,7 @@
 import { eventOperations } from './events.ts'
 import { executionOperations } from './executions.ts'
 import { jobOperations } from './jobs.ts'
+import { quarantineOperations } from './quarantine.ts'
 import { systemOperations } from './system.ts'
 import { workerOperations } from './workers.ts'
 
@@ -10,6 +11,7 @@ export const api = {
   ...executionOperations,
   ...workerOperations,
   ...eventOperations,
+  ...quarantineOperations,
   ...systemOperations,
 }
 export type OperationId = keyof typeof api

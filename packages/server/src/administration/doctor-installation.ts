@@ -11,6 +11,7 @@ import {
 } from '../store/doctor/installation.ts'
 import { readInstallation, readPartitions } from '../store/partitions/manage.ts'
 import { readProgress } from '../store/verification/progress.ts'
+import { examineQuarantine } from './doctor-quarantine.ts'
 import { type Finding, fail, ok, warn } from './findings.ts'
 
 const hourMs = 3_600_000
@@ -33,6 +34,7 @@ export async function examineInstallation(database: Database, now: number): Prom
     await examineDeadLetters(database),
     await examineLosses(database),
     ...(await examineVerification(database)),
+    ...(await examineQuarantine(database)),
   ]
 }
 

@@ -9,6 +9,7 @@ import {
   type Slot,
 } from '../store/executions/lease.ts'
 import type { Isolation } from '../store/quarantine/isolation.ts'
+import { findUnusableReady } from '../store/quarantine/stuck.ts'
 
 /** Of each lane, so many are looked at when a call fails. */
 const mostLooked = 500
@@ -36,6 +37,7 @@ export async function leaseGood(
     all: () => lease(database, pool, reading, slots),
     read: () => readReadyKeys(database, pool, mostLooked),
     work,
+    find: () => findUnusableReady(database, pool, mostLooked),
     rowOf: ({ lane, tag, executionId }) => ({ source: 'ready', key: { pool, lane, tag, execution_id: executionId } }),
   })
   const leased = answers.flat()

@@ -10,6 +10,7 @@ import type { Logger } from '../observability/logger.ts'
 import type { Database } from '../store/database.ts'
 import { readWriters } from '../store/events/listeners.ts'
 import type { EventRow } from '../store/events/read.ts'
+import type { Isolation } from '../store/quarantine/isolation.ts'
 import { Coverage } from './coverage.ts'
 import { Feed } from './feed.ts'
 import { Listener, type Told } from './listener.ts'
@@ -18,6 +19,7 @@ import { settled } from './settled.ts'
 export interface EventsOptions {
   database: Database
   logger: Logger
+  isolation?: Isolation
   /** Streams that may be open at this node, and of one tenant. */
   most?: number
   mostOfTenant?: number
@@ -43,10 +45,10 @@ export class Events implements Service {
   #closed = false
 
   constructor(options: EventsOptions) {
-    const { database, logger } = options
+    const { database, logger, isolation } = options
     this.#options = options
     this.#coverage = new Coverage({ database, logger, onRenewed: () => this.#feed.wake() })
-    this.#feed = new Feed({ database, logger, tenants: () => this.#coverage.tenants })
+    this.#feed = new Feed({ database, logger, isolation, tenants: () => this.#coverage.tenants })
   }
 
   async start(): Promise<void> {

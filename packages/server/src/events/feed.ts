@@ -11,7 +11,8 @@ import type { Service } from '../lib/service.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Database } from '../store/database.ts'
 import { readWriters } from '../store/events/listeners.ts'
-import { type EventRow, readAhead, readBetween, readSince } from '../store/events/read.ts'
+import { type EventRow, readAhead, readBetween, readEventIds, readSince } from '../store/events/read.ts'
+import { Isolation } from '../store/quarantine/isolation.ts'
 import { settled } from './settled.ts'
 
 const pollMs = 100
@@ -30,13 +31,16 @@ export class Feed implements Service {
   readonly #database: Database
   readonly #tenants: () => string[]
   readonly #loop: Loop
+  readonly #isolation: Isolation
   readonly #waiting = new Set<() => void>()
   #position: number | null = null
   #step: Step | null = null
   #gap: { lastId: number; writers: Set<string> } | null = null
 
   /** `tenants`: those that somebody listens to here. While there are none, nothing is read. */
-  constructor({ database, logger, tenants }: { database: Database; logger: Logger; tenants: () => string[] }) {
+  constructor(options: { database: Database; logger: Logger; tenants: () => string[]; isolation?: Isolation }) {
+    const { database, logger, tenants } = options
+    this.#isolation = options.isolation ?? new Isolation({ database, logger })
     this.#database = database
     this.#tenants = tenants
     this.#loop = new Loop({ name: 'event feed', everyMs: pollMs, logger, runOnce: () => this.#look() })
@@ -109,12 +113,17 @@ export class Feed implements Service {
       ? { lastId: this.#gap.lastId, writers: this.#gap.writers.intersection(now) }
       : { lastId, writers: now }
     if (this.#gap.writers.size > 0) return gapMs
+    // An id that the sequence has not given out: somebody wrote it by hand, and it is told when the sequence gets there.
+    if (this.#gap.lastId <= position) {
+      this.#gap = null
+      return pollMs
+    }
     return this.#move(position, Math.min(this.#gap.lastId, position + mostAtOnce))
   }
 
   async #move(after: number, upTo: number): Promise<number> {
     const tenants = this.#tenants()
-    const events = await readBetween(this.#database, tenants, { after, upTo })
+    const events = await this.#read(tenants, { after, upTo })
     // Where something may be missing nothing is at hand: the listener finds out by itself.
     const byTenant = new Map<string, EventRow[]>()
     for (const [tenant, since] of await readSince(this.#database, tenants)) if (since <= after) byTenant.set(tenant, [])
@@ -124,5 +133,16 @@ export class Feed implements Service {
     this.#position = upTo
     this.wake()
     return 0
+  }
+
+  async #read(tenants: string[], range: { after: number; upTo: number }): Promise<EventRow[]> {
+    const { answers, stoppedBy } = await this.#isolation.runRead('read of events', {
+      all: () => readBetween(this.#database, tenants, range),
+      read: () => readEventIds(this.#database, range),
+      work: (only) => readBetween(this.#database, tenants, range, only),
+      rowOf: (eventId) => ({ source: 'events', key: { event_id: eventId } }),
+    })
+    if (stoppedBy) throw stoppedBy.error
+    return answers.flat()
   }
 }

@@ -7,12 +7,17 @@ const times = ['nextFireAt', 'scheduledFor', 'dueAt', 'startedAt', 'retryAt'] as
 
 export function eventView({ eventId, type, at, tenant, jobId, executionId, detail }: EventRow): Event {
   const shown = { ...detail } as Record<string, unknown>
-  for (const name of times) if (name in shown) shown[name] = iso(shown[name] as number)
+  for (const name of times) if (isTime(shown[name])) shown[name] = iso(shown[name])
   return {
     ...{ eventId, type, at: iso(at), tenant, jobId },
     ...(executionId !== null && { executionId }),
     detail: shown as EventDetail,
   }
+}
+
+/** What somebody wrote by hand may be anything: it is shown as it is. */
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && Math.abs(value) <= 8.64e15
 }
 
 function iso(ms: number): string {

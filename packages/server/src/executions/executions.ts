@@ -21,6 +21,7 @@ import { readToCome, type ToCome } from '../store/executions/read-to-come.ts'
 import { replay } from '../store/executions/replay.ts'
 import { resumed, selectExecutions } from '../store/executions/select.ts'
 import { withdrawSubmission } from '../store/executions/submit.ts'
+import { type Quarantined, readQuarantinedExecution } from '../store/quarantine/read.ts'
 import { cursorOf, idOfCursor } from './cursor.ts'
 import type { Ends } from './ends.ts'
 import { type ExecutionFilter, selectionOf } from './selection.ts'
@@ -73,6 +74,8 @@ export class Executions {
     // It may have fired between the two questions.
     const fired = (await this.find(tenant, executionId)) ?? (await this.#standing(tenant, executionId))
     if (fired) return fired
+    const aside = await readQuarantinedExecution(this.#options.database, tenant, executionId)
+    if (aside) throw setAside(executionId, aside)
     throw new CarillonError('EXECUTION_NOT_FOUND', {
       message: `there is no execution ${executionId}`,
       hint: 'Check the id and the tenant; history is kept for a limited time',
@@ -186,6 +189,13 @@ function toCome(executionId: string, { due, paused }: ToCome): CarillonError {
       ? `execution ${executionId} is still to come, and its job is paused`
       : `execution ${executionId} is still to come: it is due at ${new Date(due).toISOString()}`,
     hint: 'It is a job until then: see it, change it or delete it under /v1/jobs with the same id',
+  })
+}
+
+function setAside(executionId: string, { quarantineId, code, message }: Quarantined): CarillonError {
+  return new CarillonError('EXECUTION_TO_COME', {
+    message: `execution ${executionId} could not be fired and was set aside: ${code}, ${message}`,
+    hint: `An operator can put it back or give it up: carillon quarantine release | discard ${quarantineId}`,
   })
 }
 

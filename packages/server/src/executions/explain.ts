@@ -9,6 +9,7 @@ import { poolName } from '../domain/pool-key.ts'
 import type { ExecutionRecord } from '../store/executions/read.ts'
 import type { ServingWorker, Standing } from '../store/executions/read-standing.ts'
 import type { ToCome } from '../store/executions/read-to-come.ts'
+import type { Quarantined } from '../store/quarantine/read.ts'
 import { priorityOf } from '../store/rows.ts'
 
 export interface Reason {
@@ -56,6 +57,14 @@ export function explainToCome(executionId: string, coming: ToCome): Explanation 
     hint: 'wait, or trigger the job',
   })
   return { executionId, state: 'PENDING', reasons, summary: summaryOf('Not running yet', reasons) }
+}
+
+export function explainQuarantined(executionId: string, row: Quarantined): Explanation {
+  const { quarantineId, call, code } = row
+  const message = `it was set aside at ${time(row.at)}, because ${call} failed on it: ${code}, ${row.message}`
+  const hint = `mend the cause, then: carillon quarantine release ${quarantineId}, or give it up: carillon quarantine discard ${quarantineId}`
+  const reasons = [{ code: 'QUARANTINED', message, hint }]
+  return { executionId, state: 'PENDING', reasons, summary: summaryOf('Not running', reasons) }
 }
 
 export function explainUnfinished(record: ExecutionRecord, around: Surroundings): Explanation {

@@ -3,8 +3,16 @@ import { isEnd } from '../domain/execution-state.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Database } from '../store/database.ts'
 import { countAhead, readServing, readStanding } from '../store/executions/read-standing.ts'
+import { readQuarantinedExecution } from '../store/quarantine/read.ts'
 import type { Executions } from './executions.ts'
-import { countedAhead, type Explanation, explainEnded, explainToCome, explainUnfinished } from './explain.ts'
+import {
+  countedAhead,
+  type Explanation,
+  explainEnded,
+  explainQuarantined,
+  explainToCome,
+  explainUnfinished,
+} from './explain.ts'
 
 export class Explainer {
   readonly #options: { database: Database; clock: Clock; executions: Executions; suspectMs: number }
@@ -18,6 +26,8 @@ export class Explainer {
     const found = await executions.find(tenant, executionId)
     const coming = found ? null : await executions.toCome(tenant, executionId)
     if (coming) return explainToCome(executionId, coming)
+    const quarantined = await readQuarantinedExecution(database, tenant, executionId)
+    if (!found && quarantined) return explainQuarantined(executionId, quarantined)
     const record = found ?? (await executions.read(tenant, executionId))
     if (isEnd(record.state)) return explainEnded(record)
     const [standing, workers, ahead] = await Promise.all([
@@ -27,6 +37,8 @@ export class Explainer {
     ])
     // It ended between the questions.
     if (!standing) return this.explain(tenant, executionId)
+    const hasPlace = standing.lease || standing.queued || standing.waits || standing.backAt !== null
+    if (quarantined && !hasPlace) return explainQuarantined(executionId, quarantined)
     return explainUnfinished(record, { standing, workers, ahead, now: clock.now(), suspectMs })
   }
 }

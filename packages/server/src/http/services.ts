@@ -8,6 +8,7 @@ import type { Jobs } from '../jobs/jobs.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import type { Operations } from '../operations/operations.ts'
+import type { Quarantine } from '../quarantine/quarantine.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
 import type { Submissions } from '../submissions/submissions.ts'
@@ -24,6 +25,7 @@ export interface Services {
   executions: Executions
   explainer: Explainer
   operations: Operations
+  quarantine: Quarantine
   ends: Ends
   events: Events
   desk: WorkerDesk

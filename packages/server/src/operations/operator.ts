@@ -12,6 +12,7 @@ import type { Service } from '../lib/service.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
+import { cancel } from '../store/executions/cancel.ts'
 import { readOpen } from '../store/executions/read-occurrences.ts'
 import { changeJob } from '../store/jobs/change.ts'
 import { readJob } from '../store/jobs/read.ts'
@@ -21,11 +22,12 @@ import {
   failOperation,
   type OperationRecord,
 } from '../store/operations/operations.ts'
-import { type Step, stepBackfill, stepCancel, stepPurge, stepRetry } from '../store/operations/step.ts'
+import { type Step, stepBackfill, stepCancel, stepOver, stepPurge, stepRetry } from '../store/operations/step.ts'
 import { readNextOperation, takeOperation } from '../store/operations/take.ts'
 import { readInstallation } from '../store/partitions/manage.ts'
+import { badRow, Isolation } from '../store/quarantine/isolation.ts'
 import type { JobRecord } from '../store/rows.ts'
-import { isPassing, wasTooSlow } from '../store/trouble.ts'
+import { isOfData, isPassing, wasTooSlow } from '../store/trouble.ts'
 import { firesLeft, planStretch, recurs } from './backfill.ts'
 import { nextBatch, orderOf } from './bulk.ts'
 
@@ -34,6 +36,7 @@ export interface OperatorOptions {
   signals: Signals
   clock: Clock
   logger: Logger
+  isolation?: Isolation
   everyMs: number
 }
 
@@ -47,11 +50,13 @@ export class Operator implements Service {
   readonly #options: OperatorOptions
   readonly #loop: Loop
   readonly #limit = new BatchLimit(mostAtOnce)
+  readonly #isolation: Isolation
   #stopping = false
 
   constructor(options: OperatorOptions) {
     this.#options = options
     const { everyMs, logger } = options
+    this.#isolation = options.isolation ?? new Isolation(options)
     this.#loop = new Loop({ name: 'operator', everyMs, logger, runOnce: () => this.runOnce() })
   }
 
@@ -83,25 +88,52 @@ export class Operator implements Service {
   }
 
   async #take(operation: OperationRecord): Promise<void> {
-    const { database, logger } = this.#options
     try {
-      const step = () => (operation.kind === 'BACKFILL' ? this.#backfill(operation) : this.#bulk(operation))
-      await this.#limit.watch(step, wasTooSlow)
+      await this.#limit.watch(() => this.#step(operation, this.#batchOf(operation)), wasTooSlow)
     } catch (error) {
       if (isPassing(error)) throw error
-      const { operationId, fence } = operation
-      logger.error({ err: error, operationId }, 'an operation cannot go on')
-      await failOperation(database, { operationId, fence, error: 'a defect stopped it; the log of the node has more' })
+      // It can never go on: it ends as FAILED.
+      const row = badRow({ source: 'operations', key: { operation_id: operation.operationId } }, error)
+      await this.#isolation.setAside('operation', [{ item: operation, row }])
     }
   }
 
-  async #bulk(operation: OperationRecord): Promise<void> {
+  /** An execution that makes a step fail is found by taking fewer at a time, and left alone. */
+  async #step(operation: OperationRecord, most: number): Promise<void> {
+    const step = operation.kind === 'BACKFILL' ? this.#backfill : this.#bulk
+    try {
+      await step.call(this, operation, most)
+    } catch (error) {
+      if (!isOfData(error)) throw error
+      if (most > 1) return this.#step(operation, Math.ceil(most / 2))
+      this.#options.logger.error({ err: error, operationId: operation.operationId }, 'an execution was left alone')
+      await step.call(this, { ...operation, open: await this.#goodOpen(operation) }, 1, true)
+    }
+  }
+
+  /** Of those that are to be asked again, the ones that can be. */
+  async #goodOpen({ kind, open, createdBy: actor }: OperationRecord): Promise<string[]> {
+    if (kind !== 'CANCEL') return open
+    const good: string[] = []
+    for (const executionId of open) {
+      try {
+        await cancel(this.#options.database, [executionId], { reason: 'CANCELLED', actor })
+        good.push(executionId)
+      } catch (error) {
+        if (!isOfData(error)) throw error
+      }
+    }
+    return good
+  }
+
+  /** `pass`: steps over what is next instead. */
+  async #bulk(operation: OperationRecord, most: number, pass = false): Promise<void> {
     const { database, clock } = this.#options
     const began = clock.now()
     const { selection, what = 'ANY' } = operation.params as BulkParams
     const { kind, position, open } = operation
     const order = orderOf(kind)
-    const { ids, next } = await nextBatch(database, { selection, order, position, limit: this.#batchOf(operation) })
+    const { ids, next } = await nextBatch(database, { selection, order, position, limit: most })
     const over = next === null
     const step: Step = {
       operation,
@@ -111,7 +143,8 @@ export class Operator implements Service {
       over,
       delayMs: Math.max(this.#delayOf(operation, ids.length, began), over ? waitMs : 0),
     }
-    if (kind === 'CANCEL') await this.#cancel(step, what)
+    if (pass) await stepOver(database, { ...step, ids: open }, ids.length)
+    else if (kind === 'CANCEL') await this.#cancel(step, what)
     else if (kind === 'PURGE') await stepPurge(database, step)
     else if ((await stepRetry(database, step)) > 0) this.#tellDue()
   }
@@ -123,20 +156,25 @@ export class Operator implements Service {
     }
   }
 
-  async #backfill(operation: OperationRecord): Promise<void> {
+  async #backfill(operation: OperationRecord, most: number, pass = false): Promise<void> {
     const { database, clock } = this.#options
     const began = clock.now()
-    const params = operation.params as BackfillParams
+    const params = checkedParams(operation.params as BackfillParams)
     const job = await this.#jobOf(operation, params)
     if (!job) return
     const open = await readOpen(database, operation.open)
     const oneByOne = job.definition.overlap !== 'ALLOW'
-    const free = Math.min(params.concurrency - open.length, oneByOne ? 1 : this.#batchOf(operation), firesLeft(job))
-    const position = operation.position === null ? null : Number(operation.position)
+    const free = Math.min(params.concurrency - open.length, oneByOne ? 1 : most, firesLeft(job))
+    const position = operation.position === null ? null : finite(Number(operation.position))
     const plan =
       free > 0
         ? await planStretch(database, job, { params, position, room: free })
         : { fills: [], passed: 0, position: null, over: firesLeft(job) === 0 }
+    if (pass) {
+      const passed = { operation, ids: open, position: String(plan.position), over: plan.over, delayMs: 0 }
+      await stepOver(database, passed, plan.fills.length + plan.passed)
+      return
+    }
     const stuck = plan.fills.length === 0 && (free <= 0 || plan.over)
     const outcome = await stepBackfill(database, {
       ...{ operation, jobId: params.jobId, version: job.version, fills: plan.fills, open, passed: plan.passed },
@@ -176,4 +214,15 @@ export class Operator implements Service {
   #tellDue(): void {
     this.#options.signals.publish({ kind: 'DUE', at: this.#options.clock.now() })
   }
+}
+
+/** What is no number would be compared with times for ever. */
+function checkedParams(params: BackfillParams): BackfillParams {
+  for (const value of [params.from, params.to, params.concurrency]) finite(value)
+  return params
+}
+
+function finite(value: number): number {
+  if (!Number.isFinite(value)) throw new RangeError(`${String(value)} is not a number`)
+  return value
 }

@@ -15,8 +15,9 @@ import type { Logger } from '../observability/logger.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
 import { fireReturns, type ReturnSource } from '../store/executions/returning.ts'
-import type { Isolation } from '../store/quarantine/isolation.ts'
+import type { Isolation, Sieve } from '../store/quarantine/isolation.ts'
 import type { QueueRow } from '../store/quarantine/set-aside.ts'
+import { findUnusableSubmissions } from '../store/quarantine/stuck.ts'
 import type { QueuedWork } from '../store/rows.ts'
 import { fire, type Move, type Occurrence } from '../store/schedules/fire.ts'
 import { wasTooSlow } from '../store/trouble.ts'
@@ -234,9 +235,15 @@ export class Scheduler implements Service {
       for (const { entry } of part) if (!done.has(entry.key) && entry.due <= now) this.#again(entry)
     }
     const ready = tagged.done.flatMap((each) => each.items)
-    const fired = await isolation.run(`FIRE of ${source}`, ready, move, rowOf)
+    const fired = await isolation.run(`FIRE of ${source}`, ready, move, rowOf, this.#sieveOf(source))
     const stopped = tagged.stoppedBy ?? fired.stoppedBy
     if (stopped) throw stopped.error
+  }
+
+  #sieveOf(source: ReturnSource): Sieve<{ entry: ReturnEntry }> | undefined {
+    if (source === 'retries') return undefined
+    const idOf = ({ entry }: { entry: ReturnEntry }) => entry.key
+    return { idOf, find: (items) => findUnusableSubmissions(this.#options.database, items.map(idOf)) }
   }
 
   #again(entry: HotEntry): void {

@@ -1,10 +1,11 @@
 /**
  * The inspector looks for rows that no duty will ever move, because nothing leads to them: a schedule without its job, a
  * submission older than the history that is kept, a shard that nobody can lead. Nobody fails over them, and without it nobody
- * would know of them either. They are set aside.
+ * would know of them either. They are set aside. What was set aside and has been put right by a person leaves the quarantine.
  */
 import type { Database } from '../store/database.ts'
 import type { Isolation } from '../store/quarantine/isolation.ts'
+import { leaveResumed } from '../store/quarantine/leave.ts'
 import { findStuck } from '../store/quarantine/stuck.ts'
 
 /** Late by less, a row may be about to move. */
@@ -23,6 +24,7 @@ export class Inspector {
   /** Answers how many it found. */
   async runOnce(options: { lateMs?: number } = {}): Promise<number> {
     let found = 0
+    await leaveResumed(this.#database)
     for (;;) {
       const stuck = await findStuck(this.#database, { lateMs: options.lateMs ?? lateMs, limit: batchSize })
       const rows = [...new Map(stuck.map((row) => [`${row.source} ${JSON.stringify(row.key)}`, row])).values()]

@@ -58,8 +58,8 @@ export class TzWatcher {
         const now = clock.now()
         // What is due is due: it fires, or is a misfire, as it was computed.
         if (nominal === null || nominal <= now) continue
-        const next = movedTo(definition, nominal)
-        if (next === nominal) continue
+        const next = this.#movedTo(definition, nominal)
+        if (next === undefined || next === nominal) continue
         const due = next === null ? null : next + jitterOffsetMs(definition.job_id, definition.jitter_sec)
         const state = next === null ? 'COMPLETED' : job.state
         // What is shown as the time of a one-shot moves with it.
@@ -71,6 +71,16 @@ export class TzWatcher {
       }
       if (page.length < pageSize) return moved
       after = page.at(-1)!.definition.job_id
+    }
+  }
+
+  /** Undefined: it cannot be computed; it is set aside when it is due. */
+  #movedTo(job: JobRow, nominal: number): number | null | undefined {
+    try {
+      return movedTo(job, nominal)
+    } catch (error) {
+      this.#options.logger.error({ err: error, jobId: job.job_id }, 'a schedule cannot be computed again')
+      return undefined
     }
   }
 }

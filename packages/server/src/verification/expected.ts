@@ -89,7 +89,7 @@ export function expectedOrUnknown(
   try {
     return expectedOf(job, range, part, limit)
   } catch (error) {
-    if (!(error instanceof CarillonError)) throw error
+    if (!(error instanceof CarillonError || error instanceof RangeError || error instanceof TypeError)) throw error
     const tally = emptyTally()
     tally.outsideHistory.jobs = 1
     const { nominal, state, jobId, tenant } = job

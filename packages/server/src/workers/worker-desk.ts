@@ -17,6 +17,7 @@ import type { Completion } from '../completion/completion.ts'
 import type { Dispatcher } from '../dispatch/dispatcher.ts'
 import type { LeasedText } from '../dispatch/pool-dispatcher.ts'
 import { Batcher } from '../lib/batcher.ts'
+import { bisect } from '../lib/bisect.ts'
 import type { Clock } from '../lib/clock.ts'
 import { Loop } from '../lib/loop.ts'
 import { PartOfTime } from '../lib/part-of-time.ts'
@@ -27,6 +28,7 @@ import { noteRefusals } from '../store/audit/refusals.ts'
 import type { Database } from '../store/database.ts'
 import { leasedExecutions } from '../store/executions/lease.ts'
 import { beginHandlers, type ProgressNews, storeProgress } from '../store/executions/worker-news.ts'
+import { isOfData } from '../store/trouble.ts'
 import { readForeign, readHeld } from '../store/workers/held.ts'
 import { HeldComparison } from './held-comparison.ts'
 import { type KnownWorker, KnownWorkers } from './known-workers.ts'
@@ -224,7 +226,17 @@ export class WorkerDesk implements Service {
 
   async #store(news: ProgressNews[]): Promise<true[]> {
     const newest = new Map(news.map((each) => [each.executionId, each]))
-    await storeProgress(this.#options.database, [...newest.values()])
+    const { bad, stoppedBy } = await bisect([...newest.values()], {
+      work: (part) => storeProgress(this.#options.database, part),
+      isOwn: isOfData,
+    })
+    if (stoppedBy) throw stoppedBy.error
+    for (const { item, error } of bad) {
+      this.#options.logger.error(
+        { err: error, executionId: item.executionId },
+        'progress cannot be stored; it is left out',
+      )
+    }
     return news.map(() => true)
   }
 

@@ -3,6 +3,7 @@ import { eventsRoutes } from './events/index.ts'
 import { executionsRoutes } from './executions/index.ts'
 import { jobsRoutes } from './jobs/index.ts'
 import { poolsRoutes } from './pools/index.ts'
+import { quarantineRoutes } from './quarantine/index.ts'
 import { systemRoutes } from './system/index.ts'
 import { workersRoutes } from './workers/index.ts'
 
@@ -12,5 +13,6 @@ export const routes = {
   ...workersRoutes,
   ...poolsRoutes,
   ...eventsRoutes,
+  ...quarantineRoutes,
   ...systemRoutes,
 }

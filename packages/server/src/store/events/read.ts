@@ -34,17 +34,29 @@ export async function readAhead(
   return rows[0]!
 }
 
-/** The events of these tenants between two ids, the latter included. */
+/** The ids between two, the latter included: nothing else of the events. */
+export async function readEventIds(
+  database: Database,
+  { after, upTo }: { after: number; upTo: number },
+): Promise<number[]> {
+  const sql = 'select event_id id from carillon.events where event_id > $1 and event_id <= $2 order by event_id'
+  const rows = await database.query<{ id: number }>(null, sql, [after, upTo])
+  return rows.map(({ id }) => id)
+}
+
+/** The events of these tenants between two ids, the latter included; of `only` if given. */
 export function readBetween(
   database: Database,
   tenants: string[],
   { after, upTo }: { after: number; upTo: number },
+  only: number[] | null = null,
 ): Promise<EventRow[]> {
   return database.query<EventRow & Record<string, unknown>>(
     'events-between',
     `select ${columns} from carillon.events e
-     where e.tenant = any ($1) and e.event_id > $2 and e.event_id <= $3 order by e.event_id`,
-    [tenants, after, upTo],
+     where e.tenant = any ($1) and e.event_id > $2 and e.event_id <= $3
+       and ($4::bigint[] is null or e.event_id = any ($4)) order by e.event_id`,
+    [tenants, after, upTo, only],
   )
 }
 

@@ -142,3 +142,15 @@ begin
     p_id, p_position, v_done, cardinality(p_ids) - v_done, '{}', p_over, p_delay_ms, v_now);
   return v_done;
 end $$;
+
+-- A step over what cannot be dealt with: it counts as left alone. p_ids stay open. Locks: operations.
+create or replace function carillon.operate_over(
+  p_id uuid, p_fence bigint, p_ids uuid[], p_position text, p_over boolean, p_delay_ms float8, p_passed bigint,
+  p_now timestamptz default null) returns void
+language plpgsql volatile
+as $$
+begin
+  if carillon.hold_operation(p_id, p_fence) then
+    perform carillon.move_operation(p_id, p_position, 0, p_passed, p_ids, p_over, p_delay_ms, coalesce(p_now, clock_timestamp()));
+  end if;
+end $$;

@@ -77,14 +77,16 @@ begin
       select j.tenant into v_tenant from carillon.jobs j where j.job_id = v_job;
     end if;
     insert into carillon.quarantine (source, key, tenant, execution_id, job_id, call, code, message, at, content)
-    values (p_sources[i], p_keys[i], v_tenant, v_id, v_job, p_call, p_codes[i], left(p_messages[i], 2000), v_now,
+    values (p_sources[i], p_keys[i], left(v_tenant, 200), v_id, v_job, p_call, p_codes[i], left(p_messages[i], 2000), v_now,
       case when not v_stays then v_row end);
     v_verdicts := v_verdicts || 'SET_ASIDE'::text;
   end loop;
   return v_verdicts;
 end $$;
 
--- A schedule that cannot be fired: its job is paused. False: there is no such job. True also for one that has no due time.
+-- A schedule that cannot be fired: its job is paused. False: there is no such job, or the row cannot even be changed. True also
+-- for one that has no due time. If the job cannot be paused as a person does it, because its own row is bad, its schedule loses
+-- its due time and that is all.
 create or replace function carillon.pause_schedule(p_job uuid, p_code text, p_message text, p_now timestamptz) returns boolean
 language plpgsql volatile
 as $$
@@ -97,16 +99,23 @@ begin
   if v_schedule.job_id is null or v_job.job_id is null then
     return false;
   end if;
-  if v_schedule.version <> v_job.version or v_job.state <> 'ACTIVE' then
-    -- Of another version nothing can be changed; of a job that is not ACTIVE nothing may be due.
-    update carillon.schedules s set version = v_job.version, due = case when v_job.state = 'ACTIVE' then s.due end
+  begin
+    -- What change_job compares: the job's version, whole milliseconds; and of a job that is not ACTIVE nothing may be due.
+    update carillon.schedules s set version = v_job.version, nominal = carillon.at(carillon.ms(s.nominal)),
+      due = case when v_job.state = 'ACTIVE' then carillon.at(carillon.ms(s.due)) end
     where s.job_id = p_job;
-  end if;
-  if v_job.state = 'ACTIVE' then
-    perform carillon.change_job(p_job, v_job.version, v_job.state, carillon.ms(v_schedule.due), null, 'PAUSED',
-      carillon.ms(v_schedule.nominal), null, null, null, jsonb_build_object('actor', 'carillon', 'action', 'job.paused', 'detail',
-        jsonb_build_object('reason', 'QUARANTINED', 'code', p_code, 'message', left(p_message, 500))), p_now);
-  end if;
+    if v_job.state = 'ACTIVE' and not carillon.change_job(p_job, v_job.version, v_job.state, carillon.ms(v_schedule.due), null,
+        'PAUSED', carillon.ms(v_schedule.nominal), null, null, null, jsonb_build_object('actor', 'carillon', 'action', 'job.paused',
+          'detail', jsonb_build_object('reason', 'QUARANTINED', 'code', p_code, 'message', left(p_message, 500))), p_now) then
+      raise exception 'carillon: the job % cannot be paused', p_job;
+    end if;
+  exception when others then
+    begin
+      update carillon.schedules s set due = null where s.job_id = p_job;
+    exception when others then
+      return false;
+    end;
+  end;
   return true;
 end $$;
 
@@ -248,4 +257,58 @@ begin
   select 'retries', jsonb_build_object('execution_id', t.execution_id), 'NO_SHARD', 'there is no shard ' || t.shard
   from (select * from carillon.retries x where x.due < v_until order by x.due limit p_limit) t
   where not exists (select from carillon.shards s where s.shard = t.shard);
+end $$;
+
+-- What LEASE and FIRE read of a policy can be read. Null: there is none.
+create or replace function carillon.is_usable_policy(p_policy jsonb) returns boolean
+language sql immutable parallel safe
+return p_policy is null or (select coalesce(bool_and(case jsonb_typeof(f.value) when 'null' then true
+    when 'number' then (f.value #>> '{}')::numeric between 0 and 2147483647 else false end), true)
+  from jsonb_each(case when jsonb_typeof(p_policy) = 'object' then p_policy else '{}' end) f
+  where f.key in ('timeoutSec', 'cancelGraceSec', 'heartbeatTimeoutSec', 'deadlineSec', 'startWithinSec'));
+
+-- Looked through before a batch that failed is bisected: the mistakes that can be told without trying, all in one statement.
+-- Of the first rows of a pool's lanes, those that cannot be leased. Reads only. Indexes: ready_pkey, executions_pkey.
+create or replace function carillon.find_unusable_ready(p_pool text, p_limit int)
+returns table (source text, key jsonb, code text, message text)
+language plpgsql stable
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+#variable_conflict use_column
+begin
+  return query
+  select 'ready', jsonb_build_object('pool', q.pool, 'lane', q.lane, 'tag', q.tag, 'execution_id', q.execution_id),
+    case when e.execution_id is null then 'NO_LEDGER_ROW' when r.execution_id is not null then 'RUNS_ALREADY' else 'POLICY' end,
+    case when e.execution_id is null then 'the ledger has no such execution'
+      when r.execution_id is not null then 'the execution runs already'
+      else 'its policy cannot be read: ' || left(coalesce(e.policy, j.policy, v.policy)::text, 500) end
+  from generate_series(0, 3) l(lane) cross join lateral (
+    select * from carillon.ready x where x.pool = p_pool and x.lane = l.lane order by x.tag, x.execution_id limit p_limit) q
+  left join lateral (select * from carillon.executions y where y.execution_id = q.execution_id offset 0) e on true
+  left join lateral (select * from carillon.running y where y.execution_id = q.execution_id offset 0) r on true
+  left join lateral (select * from carillon.jobs y where y.job_id = e.job_id and y.version = e.job_version offset 0) j on true
+  left join lateral (
+    select * from carillon.job_versions y where y.job_id = e.job_id and y.version = e.job_version offset 0) v on true
+  where e.execution_id is null or r.execution_id is not null
+    or not carillon.is_usable_policy(coalesce(e.policy, j.policy, v.policy));
+end $$;
+
+-- Of submissions that are due, those that cannot be fired: the id of one that is due lies in the past, and within what is kept.
+create or replace function carillon.find_unusable_submissions(p_ids uuid[], p_now timestamptz default null)
+returns table (source text, key jsonb, code text, message text)
+language plpgsql stable
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+#variable_conflict use_column
+declare
+  v_end uuid := carillon.first_id(carillon.ms(coalesce(p_now, clock_timestamp())) + 86400000);
+begin
+  return query
+  select 'submissions', jsonb_build_object('execution_id', u.execution_id),
+    case when u.execution_id >= v_end then 'NO_PARTITION' else 'POLICY' end,
+    case when u.execution_id >= v_end then 'no partition of the ledger holds its id'
+      else 'its policy cannot be read: ' || left(u.policy::text, 500) end
+  from unnest(p_ids) i
+  cross join lateral (select * from carillon.submissions s where s.execution_id = i offset 0) u
+  where u.execution_id >= v_end or not carillon.is_usable_policy(u.policy);
 end $$;

@@ -76,7 +76,9 @@ alter table carillon.jobs
     (run_at is null or run_at between '1970-01-01 00:00:00+00' and '10000-01-01 00:00:00+00')
     and (anchor is null or anchor between '1970-01-01 00:00:00+00' and '10000-01-01 00:00:00+00')
     and (start_at is null or start_at between '1970-01-01 00:00:00+00' and '10000-01-01 00:00:00+00')
-    and (end_at is null or end_at between '1970-01-01 00:00:00+00' and '10000-01-01 00:00:00+00')) not valid,
+    and (end_at is null or end_at between '1970-01-01 00:00:00+00' and '10000-01-01 00:00:00+00')
+    and created_at between '1970-01-01 00:00:00+00' and '20000-01-01 00:00:00+00'
+    and updated_at between '1970-01-01 00:00:00+00' and '20000-01-01 00:00:00+00') not valid,
   add constraint jobs_payload check (payload::json is not null or payload is null) not valid;
 alter table carillon.job_spans
   add constraint job_spans_times check (isfinite(since) and isfinite(until) and isfinite(computed_at)

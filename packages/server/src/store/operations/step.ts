@@ -48,6 +48,15 @@ export async function stepPurge(database: Database, step: Step): Promise<void> {
   ])
 }
 
+/** Goes on behind what cannot be dealt with; `ids` stay open. */
+export async function stepOver(database: Database, step: Step, passed: number): Promise<void> {
+  await database.query('step-over', 'select carillon.operate_over($1,$2,$3,$4,$5,$6,$7,$8)', [
+    ...valuesOf(step),
+    passed,
+    database.now,
+  ])
+}
+
 export interface BackfillStep extends Omit<Step, 'ids'> {
   jobId: string
   version: number

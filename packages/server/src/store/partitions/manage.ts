@@ -84,6 +84,8 @@ export async function readOldestNeeded(database: Database, belowId: string, died
          (select execution_id from carillon.retries order by execution_id limit 1) union all
          (select execution_id from carillon.waiting order by execution_id limit 1) union all
          (select execution_id from carillon.submissions order by execution_id limit 1) union all
+         (select z.execution_id from carillon.quarantine z join carillon.executions e on e.execution_id = z.execution_id
+           where e.state is null order by z.execution_id limit 1) union all
          select carillon.first_id(carillon.ms(min(s.nominal))) from carillon.schedules s
            join carillon.jobs j on j.job_id = s.job_id
            where s.due <= coalesce($3, clock_timestamp()) and j.type in ('ONE_SHOT', 'DELAYED') union all

@@ -7,11 +7,12 @@
  * not empty a queue: if many rows in a row fail alike and none passes, only a few more are set aside each time, the duty backs
  * off, and the log says so. See docs/decisions/0032-quarantine.md.
  */
+import type { QuarantineSource } from '@carillon/contract'
 import { bisect } from '../../lib/bisect.ts'
 import type { Logger } from '../../observability/logger.ts'
 import type { Database } from '../database.ts'
 import { codeOf, isOfData } from '../trouble.ts'
-import { type BadRow, type QuarantineSource, type QueueRow, setAside } from './set-aside.ts'
+import { type BadRow, type QueueRow, type SetAsideVerdict, setAside } from './set-aside.ts'
 
 /** So many rows may fail alike, one after the other and none passing, before the call itself is suspected. */
 const mostAlike = 100
@@ -19,6 +20,8 @@ const mostAlike = 100
 const mostInDoubt = 20
 /** Of what is set aside at once, so many are logged one by one. */
 const mostLogged = 20
+/** Set aside in one statement: it must stay far below the statement timeout. */
+const mostAtOnce = 100
 
 export interface Isolated<Item, Answer> {
   /** What was done, in parts, each with its answer. */
@@ -53,9 +56,13 @@ export class Isolation {
     items: Item[],
     work: (items: Item[]) => Promise<Answer>,
     rowOf: (item: Item) => QueueRow,
+    sieve?: Sieve<Item>,
   ): Promise<Isolated<Item, Answer>> {
+    const sifted = sieve && (await this.#sift(call, items, work, sieve))
+    if (sifted && 'answer' in sifted)
+      return { done: [{ items, answer: sifted.answer }], bad: [], left: [], stoppedBy: null }
     let inDoubt = 0
-    const { done, bad, left, stoppedBy } = await bisect(items, {
+    const { done, bad, left, stoppedBy } = await bisect(sifted?.items ?? items, {
       work,
       isOwn: isOfData,
       enough: (error) => this.#failed(call, error) > mostAlike && ++inDoubt >= mostInDoubt,
@@ -76,10 +83,34 @@ export class Isolation {
     }
   }
 
+  /** Tries all at once; if that fails, sets aside what can be told to be bad, and answers the others. */
+  async #sift<Item, Answer>(
+    call: string,
+    items: Item[],
+    work: (items: Item[]) => Promise<Answer>,
+    { find, idOf }: Sieve<Item>,
+  ): Promise<{ answer: Answer } | { items: Item[] }> {
+    if (items.length === 0) return { items }
+    try {
+      const answer = await work(items)
+      this.#streaks.delete(call)
+      return { answer }
+    } catch (error) {
+      if (!isOfData(error)) throw error
+    }
+    const found = await find(items)
+    await this.setAside(
+      call,
+      found.map((row) => ({ item: row, row })),
+    )
+    const ids = new Set(found.map(({ key }) => key.execution_id))
+    return { items: items.filter((item) => !ids.has(idOf(item))) }
+  }
+
   /** The same for a call that reads which rows it works on: `read` finds their keys if it fails. */
   async runRead<Item, Answer>(
     call: string,
-    { all, read, work, rowOf }: ReadOptions<Item, Answer>,
+    { all, read, work, rowOf, find }: ReadOptions<Item, Answer>,
   ): Promise<IsolatedRead<Answer>> {
     try {
       const answer = await all()
@@ -87,6 +118,14 @@ export class Isolation {
       return { answers: [answer], found: null, stoppedBy: null }
     } catch (error) {
       if (!isOfData(error)) throw error
+    }
+    const found = find ? await find() : []
+    if (found.length > 0) {
+      await this.setAside(
+        call,
+        found.map((row) => ({ item: row, row })),
+      )
+      return this.runRead(call, { all, read, work, rowOf })
     }
     const { done, bad, stoppedBy } = await this.run(call, await read(), work, rowOf)
     return { answers: done.map(({ answer }) => answer), found: bad.length, stoppedBy }
@@ -119,11 +158,11 @@ export class Isolation {
   async setAside<Item>(call: string, bad: { item: Item; row: BadRow }[]): Promise<Item[]> {
     if (bad.length === 0) return []
     const { database, logger, onSetAside } = this.#options
-    const verdicts = await setAside(
-      database,
-      call,
-      bad.map(({ row }) => row),
-    )
+    const verdicts: SetAsideVerdict[] = []
+    for (let at = 0; at < bad.length; at += mostAtOnce) {
+      const part = bad.slice(at, at + mostAtOnce).map(({ row }) => row)
+      verdicts.push(...(await setAside(database, call, part)))
+    }
     const gone = bad.filter((_, i) => verdicts[i] === 'SET_ASIDE')
     for (const { row } of gone) onSetAside?.(row.source)
     for (const { row } of gone.slice(0, mostLogged)) {
@@ -150,6 +189,13 @@ export class Isolation {
   }
 }
 
+/** Finds rows that can be told to be bad without trying, so that many cost no more than one. */
+export interface Sieve<Item> {
+  find: (items: Item[]) => Promise<BadRow[]>
+  /** The execution, as the row's key names it. */
+  idOf: (item: Item) => string
+}
+
 export interface IsolatedRead<Answer> {
   answers: Answer[]
   /** Null: nothing was wrong, and there is one answer. Else how many rows were bad. */
@@ -165,6 +211,8 @@ export interface ReadOptions<Item, Answer> {
   /** The call, for these alone. */
   work: (items: Item[]) => Promise<Answer>
   rowOf: (item: Item) => QueueRow
+  /** Rows that can be told to be bad without trying. */
+  find?: () => Promise<BadRow[]>
 }
 
 export function badRow(row: QueueRow, error: unknown): BadRow {

@@ -1,16 +1,5 @@
+import type { QuarantineSource } from '@carillon/contract'
 import type { Database } from '../database.ts'
-
-/** Tables whose rows can be set aside: those that a duty works through. */
-export type QuarantineSource =
-  | 'schedules'
-  | 'submissions'
-  | 'retries'
-  | 'ready'
-  | 'running'
-  | 'waiting'
-  | 'deadlines'
-  | 'operations'
-  | 'events'
 
 /** A row of a queue, by its primary key; of a running row also the fence. */
 export interface QueueRow {

@@ -9,3 +9,21 @@ export function findStuck(database: Database, { lateMs, limit }: { lateMs: numbe
     [lateMs, limit, database.now],
   )
 }
+
+/** Of the first rows of each lane, those that cannot be leased. */
+export function findUnusableReady(database: Database, pool: string, limit: number): Promise<BadRow[]> {
+  return database.query<BadRow & Record<string, unknown>>(
+    'find-unusable-ready',
+    'select source, key, code, message from carillon.find_unusable_ready($1, $2)',
+    [pool, limit],
+  )
+}
+
+/** Of these submissions, those that cannot be fired. */
+export function findUnusableSubmissions(database: Database, ids: string[]): Promise<BadRow[]> {
+  return database.query<BadRow & Record<string, unknown>>(
+    'find-unusable-submissions',
+    'select source, key, code, message from carillon.find_unusable_submissions($1, $2)',
+    [ids, database.now],
+  )
+}

@@ -17,9 +17,10 @@ const remarks: Record<string, string> = {
 
 export function showFires(
   out: Output,
-  { timezone, fires, now }: { timezone: string; fires: readonly Fire[]; now: number },
+  { now, ...answer }: { timezone: string; fires: readonly Fire[]; state?: string; now: number },
 ): void {
-  out.document({ timezone, fires })
+  out.document(answer)
+  const { timezone, fires } = answer
   if (out.json) return
   const rows = fires.map((fire, i) => ({ ...fire, change: changeOf(fires[i - 1], fire) }))
   const marked = rows.some((row) => remarkOf(row) !== '')

@@ -302,7 +302,7 @@ export const jobOperations = {
     summary: 'The next times a job fires',
     params: jobParams,
     query: Type.Object({ count: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, default: 10 })) }, closed),
-    answers: { 200: { description: 'The times', schema: fires() } },
+    answers: { 200: { description: 'The times', schema: nextFiresSchema() } },
     errors: ['JOB_NOT_FOUND'],
   }),
   previewSchedule: operation({
@@ -355,4 +355,11 @@ function fires() {
     },
     { ...closed, title: 'Fires' },
   )
+}
+
+function nextFiresSchema() {
+  const description =
+    'Of the job. Only an ACTIVE job fires: those of a PAUSED one are the times it would fire at if resumed now.'
+  const { properties } = fires()
+  return Type.Object({ state: Word(jobStates, { description }), ...properties }, { ...closed, title: 'NextFires' })
 }

@@ -40,7 +40,11 @@ export const Execution = Type.Object(
     startedAt: Nullable(Instant),
     finishedAt: Nullable(Instant),
     durationMs: Nullable(Type.Number()),
-    latenessMs: Nullable(Type.Number({ description: 'From due to started.' })),
+    latenessMs: Nullable(
+      Type.Number({
+        description: 'From dueAt to the start of the first attempt; retries and replays do not change it.',
+      }),
+    ),
     state: Word(executionStates),
     reason: Nullable(Type.String()),
     attempt: Type.Integer(),

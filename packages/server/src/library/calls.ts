@@ -124,7 +124,7 @@ export class CarillonCalls {
   }
 
   async execution(executionId: string, options: { tenant?: string } = {}): Promise<ExecutionView | null> {
-    const record = await this.engine.executions.find(options.tenant ?? this.#tenant, executionId)
+    const record = await this.engine.executions.findEver(options.tenant ?? this.#tenant, executionId)
     return record && viewOf(record)
   }
 

@@ -77,8 +77,18 @@ export function submissionArrays(items: Submission[], tags: number[]): unknown[]
 export async function withdrawSubmission(database: Database, tenant: string, executionId: string): Promise<boolean> {
   const rows = await database.query<{ execution_id: string }>(
     'withdraw-submission',
-    'delete from carillon.submissions where execution_id = $1 and tenant = $2 returning execution_id',
-    [executionId, tenant],
+    `with gone as (
+       delete from carillon.submissions where execution_id = $1 and tenant = $2 returning *
+     ), kept as (
+       insert into carillon.jobs (job_id, version, tenant, name, type, run_at, pool, lane, handler, payload, policy, labels,
+         state, created_at, updated_at)
+       select g.execution_id, 1, g.tenant, coalesce(g.name, g.handler), 'ONE_SHOT', g.run_at, g.pool, g.lane, g.handler, g.payload,
+         g.policy, g.labels, 'DELETED', coalesce($3, clock_timestamp()), coalesce($3, clock_timestamp())
+       from gone g
+     ), stood as (
+       insert into carillon.schedules (job_id, shard, version) select g.execution_id, g.shard, 1 from gone g)
+     select execution_id from gone`,
+    [executionId, tenant, database.now],
   )
   return rows.length > 0
 }

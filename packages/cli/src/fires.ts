@@ -32,12 +32,18 @@ const remarks: Record<string, string> = {
 }
 const runsTwice = 'the clock shows this time twice: it runs both times'
 
-export function showFires(
-  out: Output,
-  shown: { timezone: string; fires: readonly Fire[]; clockChanges: readonly ClockChange[]; now: number },
-): void {
-  const { timezone, fires, clockChanges, now } = shown
-  out.document({ timezone, fires, clockChanges })
+interface Shown {
+  timezone: string
+  fires: readonly Fire[]
+  clockChanges: readonly ClockChange[]
+  /** Of the job, if it is one's. */
+  state?: string
+  now: number
+}
+
+export function showFires(out: Output, { now, ...answer }: Shown): void {
+  out.document(answer)
+  const { timezone, fires, clockChanges } = answer
   if (out.json) return
   const rows = rowsOf(fires, clockChanges)
   const marked = rows.some(({ remark }) => remark !== '')

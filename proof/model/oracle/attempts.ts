@@ -33,6 +33,10 @@ export function report(world: World, execution: Execution | null, fence: number,
     execution.attempt = lease.attempt
     execution.result = lease.completed ? lease.completed.result : (said.result ?? null)
     execution.told.push({ fence, outcome: 'SUCCEEDED' })
+    // Completed in the handler's own transaction, whatever is said of it: that is on record, and may be said again.
+    if (said.outcome !== 'SUCCEEDED' && said.outcome !== 'COMPLETED_IN_TRANSACTION') {
+      execution.told.push({ fence, outcome: said.outcome })
+    }
     finish(world, execution, 'SUCCEEDED', null)
     return 'ACCEPTED'
   }
@@ -51,12 +55,14 @@ export function report(world: World, execution: Execution | null, fence: number,
 }
 
 /**
- * A report that says of this fence what is known of it already is the same report once more. So is any report under the
- * fence that succeeded: a handler may throw after its completion has committed.
+ * A report that says of this fence what is known of it already is the same report once more.
  */
 function wasTold({ told }: Execution, fence: number, { outcome }: Said): boolean {
   const same = outcome === 'COMPLETED_IN_TRANSACTION' ? 'FAILED' : outcome
-  return told.some((each) => each.fence === fence && (each.outcome === same || each.outcome === 'SUCCEEDED'))
+  const completed = outcome === 'COMPLETED_IN_TRANSACTION'
+  return told.some(
+    (each) => each.fence === fence && (each.outcome === same || (completed && each.outcome === 'SUCCEEDED')),
+  )
 }
 
 function stoppedAs(reason: string): { state: 'DEAD' | 'CANCELLED'; reason: string } {

@@ -111,8 +111,29 @@ describe('one execution, changed over HTTP', () => {
     expect((await node.ask(`POST /v1/executions/${waiting}/cancel`)).body.outcome).toMatch(/^CANCELL/)
     const coming = await node.submit({ how: 'answer' }, { type: 'DELAYED', delayMs: 3_600_000 })
     expect((await node.ask(`POST /v1/executions/${coming}/cancel`)).body.outcome).toBe('CANCELLED')
-    expect((await get(coming)).body.code).toBe('EXECUTION_NOT_FOUND')
-    expect((await node.ask(`POST /v1/executions/${running}/cancel`)).body.outcome).toBe('ENDED')
+    for (const id of [coming, running]) {
+      expect((await node.ask(`POST /v1/executions/${id}/cancel`)).body.outcome).toBe('ENDED')
+    }
+  })
+
+  it('that was cancelled before its time stays known as CANCELLED, however it was submitted', async () => {
+    const delayed = await node.submit({ how: 'answer' }, { type: 'DELAYED', delayMs: 3_600_000 })
+    const dated = await node.submit({ how: 'answer' }, { type: 'ONE_SHOT', runAt: '2090-01-01T00:00:00Z' })
+    const { rows } = await node.sql.query(
+      `select carillon.enqueue('act', '{"how":"answer"}', run_at => '2090-01-01T00:00:00Z') id`,
+    )
+    for (const id of [delayed, dated, rows[0].id as string]) {
+      const waiting = get(id, '?waitSec=30')
+      expect((await node.ask(`POST /v1/executions/${id}/cancel`)).body.outcome).toBe('CANCELLED')
+      const answer = await waiting
+      fitsContract('getExecution', answer)
+      expect(answer.body).toMatchObject({ executionId: id, state: 'CANCELLED', reason: 'CANCELLED', attempt: 0 })
+      expect(answer.body.payload).toEqual({ how: 'answer' })
+      expect((await get(id)).body).toEqual(answer.body)
+      expect((await node.ask(`GET /v1/executions/${id}/explain`)).body.state).toBe('CANCELLED')
+      const replayed = await node.ask(`POST /v1/executions/${id}/retry`)
+      expect(replayed.body).toMatchObject({ code: 'STATE_CONFLICT', detail: expect.stringMatching(/before it fired/) })
+    }
   })
 
   it('a recurring job is not cancelled with it', async () => {

@@ -64,11 +64,14 @@ describe('the next fires of a job', () => {
     ])
   })
 
-  it('of a paused one are those it would have', async () => {
+  it('of a paused one are those it would have, and the answer says that it is paused', async () => {
     const jobId = await create({ type: 'CRON', schedule: '0 3 * * *' })
     const before = await next(jobId)
+    const state = async () => (await node.ask(`GET /v1/jobs/${jobId}/next`)).body.state
+    expect(await state()).toBe('ACTIVE')
     await node.ask(`POST /v1/jobs/${jobId}/pause`)
     expect(await next(jobId)).toEqual(before)
+    expect(await state()).toBe('PAUSED')
   })
 
   it('are not endless', async () => {

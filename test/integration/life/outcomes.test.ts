@@ -150,7 +150,8 @@ describe('how an execution ends', () => {
     const before = countedRuns
     const future = await test.carillon.enqueue(counted, {}, { delayMs: 60_000 })
     expect(await test.carillon.cancel(future.executionId)).toBe('CANCELLED')
-    await expect(test.carillon.cancel(future.executionId)).rejects.toMatchObject({ code: 'EXECUTION_NOT_FOUND' })
+    expect(await test.carillon.cancel(future.executionId)).toBe('ENDED')
+    expect(await future.execution()).toMatchObject({ state: 'CANCELLED', reason: 'CANCELLED' })
     const handle = await test.carillon.enqueue(
       failing,
       { times: 1, how: 'throw' },

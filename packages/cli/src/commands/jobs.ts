@@ -156,9 +156,8 @@ async function deleteJob(
 
 async function nextFires({ node, out, now }: Context, options: { count: number }, reference: string): Promise<void> {
   const jobId = await jobIdOf(node, reference)
-  const { timezone, fires, clockChanges } = await node.call('nextFires', {
-    params: { jobId },
-    query: { count: options.count },
-  })
-  showFires(out, { timezone, fires, clockChanges, now: now() })
+  const answer = await node.call('nextFires', { params: { jobId }, query: { count: options.count } })
+  const paused = answer.state === 'PAUSED'
+  if (paused) out.line(`${reference} is paused and does not fire. Resumed now, it would fire at:`)
+  showFires(out, { ...answer, now: now() })
 }

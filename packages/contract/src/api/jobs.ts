@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { Execution, executionFilterFields } from '../schemas/execution.ts'
-import { Fires, howMany, PreviewInput } from '../schemas/fires.ts'
+import { Fires, howMany, NextFires, PreviewInput } from '../schemas/fires.ts'
 import { BatchJobInput, Job, JobPatch, JobReplacement, NewJobInput } from '../schemas/job.ts'
 import { BackfillInput, DryRun, Operation } from '../schemas/operation.ts'
 import { Problem } from '../schemas/problem.ts'
@@ -349,7 +349,7 @@ export const jobOperations = {
     summary: 'The next times a job fires',
     params: jobParams,
     query: Type.Object({ count: howMany }, closed),
-    answers: { 200: { description: 'The times', schema: Fires } },
+    answers: { 200: { description: 'The times', schema: NextFires } },
     errors: ['JOB_NOT_FOUND'],
   }),
   previewSchedule: operation({

@@ -59,7 +59,12 @@ export const Execution = Type.Object(
     startedAt: Nullable(Described(Instant, 'When its latest attempt started.')),
     finishedAt: Nullable(Described(Instant, 'When it reached its final state.')),
     durationMs: Nullable(Type.Number({ description: 'Milliseconds from `startedAt` to `finishedAt`.' })),
-    latenessMs: Nullable(Type.Number({ description: 'Milliseconds from due to started.' })),
+    latenessMs: Nullable(
+      Type.Number({
+        description:
+          'Milliseconds from `dueAt` to the start of the first attempt; retries and replays do not change it.',
+      }),
+    ),
     state: Word(executionStates, { description: 'Where it stands.' }),
     reason: Nullable(Text('Why it is in this state, as a stable word.', { examples: ['ATTEMPTS_USED_UP'] })),
     attempt: Type.Integer({ description: 'Attempts so far; 0 before the first.' }),

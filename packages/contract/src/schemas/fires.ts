@@ -1,6 +1,6 @@
 /** When a schedule fires: what is asked, and the answer. */
 import { Type } from 'typebox'
-import { clockChangeEffects } from '../words.ts'
+import { clockChangeEffects, jobStates } from '../words.ts'
 import { JobInput } from './job.ts'
 import { byType } from './job-types.ts'
 import { closed, Described, Instant, Nullable, ShownAs, Text, Word } from './scalars.ts'
@@ -64,4 +64,16 @@ export const Fires = Type.Object(
     ),
   },
   { ...closed, title: 'Fires', description: 'When a schedule fires.' },
+)
+
+const { properties: fires } = Fires
+export const NextFires = Type.Object(
+  {
+    state: Word(jobStates, {
+      description:
+        'Of the job. Only an ACTIVE job fires: those of a PAUSED one are the times it would fire at if resumed now.',
+    }),
+    ...fires,
+  },
+  { ...closed, title: 'NextFires', description: 'When a job fires.' },
 )

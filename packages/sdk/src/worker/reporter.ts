@@ -232,7 +232,7 @@ export class Reporter {
         const { executionId, fence } = held.execution
         logger.warn(
           { executionId, fence, outcome: held.outcome!.outcome },
-          'an outcome was refused: its lease was lost',
+          'an outcome was refused: its lease was lost, or another outcome had been reported under it',
         )
       }
       table.remove(held)

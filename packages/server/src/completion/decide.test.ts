@@ -15,7 +15,14 @@ const untouched = {
 function rules(more: Partial<ExecutionRules> = {}, policy: StoredPolicy = {}): ExecutionRules {
   const exact: StoredPolicy = { ...policy, retryPolicy: { jitter: 0, ...policy.retryPolicy } }
   return {
-    ...{ policy: policyOf(exact), deadlineAt: null, attempt: 0, freeReturns: 0, unknownHandlerSince: null },
+    ...{
+      policy: policyOf(exact),
+      deadlineAt: null,
+      attempt: 0,
+      freeReturns: 0,
+      began: true,
+      unknownHandlerSince: null,
+    },
     ...more,
   }
 }
@@ -92,9 +99,10 @@ describe('what a worker says', () => {
 
   it('TIMED_OUT of what it never started: handed back, no attempt used, but not for ever', () => {
     const ending = worker({ outcome: 'TIMED_OUT', error, startedAt: null })
-    const end = decide(ending, rules({ attempt: 3 }), now, 0)
+    const end = decide(ending, rules({ attempt: 3, began: false }), now, 0)
     expect(end).toMatchObject({ outcome: 'HANDED_BACK', next: 'RETRY', reason: 'TIMED_OUT', retryAt: Math.ceil(now) })
-    expect(decide(ending, rules({ freeReturns: 3 }), now, 0)).toMatchObject({ outcome: 'TIMED_OUT' })
+    expect(decide(ending, rules({ freeReturns: 3, began: false }), now, 0)).toMatchObject({ outcome: 'TIMED_OUT' })
+    expect(decide(ending, rules(), now, 0)).toMatchObject({ outcome: 'TIMED_OUT' })
   })
 
   it('COMPLETED_IN_TRANSACTION: a failure, in case the row says that the transaction did not commit', () => {

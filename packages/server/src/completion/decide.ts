@@ -61,8 +61,9 @@ export function decide(ending: Ending, rules: ExecutionRules | null, now: number
       return { ...base, reason: 'CANCELLED', error: said.error ?? null }
     case 'FAILED':
     case 'TIMED_OUT': {
-      const free = said.outcome === 'TIMED_OUT' && said.startedAt === null && mayReturnFree(false, rules!)
-      if (free) return returnFree(base, said.outcome, now)
+      // A worker need not say when it started: what was leased for a free slot has begun.
+      const began = said.startedAt !== null || rules!.began
+      if (said.outcome === 'TIMED_OUT' && mayReturnFree(began, rules!)) return returnFree(base, said.outcome, now)
       const failed = { ...base, error: said.error, progress: said.progress ?? null }
       const wishes = said.outcome === 'FAILED' ? said : {}
       return fail(failed, { outcome: said.outcome, errorName: said.error.name, ...wishes }, rules!, now, chance)

@@ -18,6 +18,7 @@ import {
   readLog,
 } from '../store/executions/read.ts'
 import { readToCome, type ToCome } from '../store/executions/read-to-come.ts'
+import { readWithdrawn } from '../store/executions/read-withdrawn.ts'
 import { replay } from '../store/executions/replay.ts'
 import { resumed, selectExecutions } from '../store/executions/select.ts'
 import { withdrawSubmission } from '../store/executions/submit.ts'
@@ -66,14 +67,21 @@ export class Executions {
     return isId(executionId) ? this.#reads.add({ tenant, executionId }) : null
   }
 
+  /** As `find`; and one that was cancelled before it fired. */
+  async findEver(tenant: string, executionId: string): Promise<ExecutionRecord | null> {
+    if (!isId(executionId)) return null
+    const { database } = this.#options
+    return (await this.find(tenant, executionId)) ?? (await readWithdrawn(database, tenant, executionId))
+  }
+
   async read(tenant: string, executionId: string): Promise<ExecutionRecord> {
     const record = await this.find(tenant, executionId)
     if (record) return record
     const coming = await this.toCome(tenant, executionId)
     if (coming) throw toCome(executionId, coming)
     // It may have fired between the two questions.
-    const fired = (await this.find(tenant, executionId)) ?? (await this.#standing(tenant, executionId))
-    if (fired) return fired
+    const found = (await this.findEver(tenant, executionId)) ?? (await this.#standing(tenant, executionId))
+    if (found) return found
     const aside = await readQuarantinedExecution(this.#options.database, tenant, executionId)
     if (aside) throw setAside(executionId, aside)
     throw new CarillonError('EXECUTION_NOT_FOUND', {
@@ -138,9 +146,12 @@ export class Executions {
     const { database, signals, jobs } = this.#options
     if (!(await this.find(tenant, executionId))) {
       // Not in the ledger yet: a one-shot to come has the same id. If it fires just now, its execution is there.
-      if (await withdrawSubmission(database, tenant, executionId, why)) return 'CANCELLED'
-      const coming = await this.toCome(tenant, executionId)
-      if (coming && (await jobs.remove(tenant, executionId, { actor: why.actor }).then(() => true, unlessGone))) {
+      const withdrawn =
+        (await withdrawSubmission(database, tenant, executionId, why)) ||
+        ((await this.toCome(tenant, executionId)) &&
+          (await jobs.remove(tenant, executionId, { actor: why.actor }).then(() => true, unlessGone)))
+      if (withdrawn) {
+        signals.publish({ kind: 'ENDED', executionIds: [executionId] })
         return 'CANCELLED'
       }
       await this.read(tenant, executionId)
@@ -156,6 +167,12 @@ export class Executions {
   async replay(tenant: string, executionId: string, actor: string): Promise<void> {
     const { database, signals, clock } = this.#options
     await this.read(tenant, executionId)
+    if (!(await this.find(tenant, executionId))) {
+      throw new CarillonError('STATE_CONFLICT', {
+        message: 'it was cancelled before it fired, so there is nothing to bring back',
+        hint: 'Submit it again',
+      })
+    }
     const [done] = await replay(database, [executionId], actor)
     if (done?.verdict === 'REPLAYED') {
       signals.publish({ kind: 'DUE', at: clock.now() })

@@ -43,6 +43,27 @@ describe('an execution as people see it', () => {
     expect(view.timeline.map(({ to }) => to)).toEqual(['PENDING', 'RUNNING', 'SUCCEEDED'])
   })
 
+  it.each<[string, Partial<ExecutionRecord>, number | null]>([
+    ['succeeded at its second attempt', { state: 'SUCCEEDED', attempt: 2, startedAt: noon + 60_000 }, 20],
+    ['running its second attempt', { state: 'RUNNING', attempt: 2, startedAt: noon + 60_000 }, 20],
+    ['waiting for a retry', { state: 'FAILED', attempt: 1 }, 20],
+    ['replayed, with all its attempts again', { state: 'SUCCEEDED', attempt: 1, startedAt: noon + 99_000 }, 20],
+  ])('%s: lateness is that of the first attempt', (_, more, latenessMs) => {
+    const history = [
+      { at: noon + 25, to: 'HANDED_BACK', attempt: 1, startedAt: noon + 20 },
+      { at: noon + 40, to: 'FAILED', attempt: 1, startedAt: noon + 30 },
+    ] as ExecutionRecord['history']
+    expect(viewOf(record({ ...more, history, finishedAt: noon + 100_000 })).latenessMs).toBe(latenessMs)
+  })
+
+  it('handed back and then cancelled: it never started', () => {
+    const history = [
+      { at: noon + 25, to: 'HANDED_BACK', attempt: 1, startedAt: noon + 20 },
+    ] as ExecutionRecord['history']
+    const more = { state: 'CANCELLED', attempt: 0, startedAt: noon + 20, finishedAt: noon + 50 } as const
+    expect(viewOf(record({ ...more, history })).latenessMs).toBeNull()
+  })
+
   it('skipped: from its birth', () => {
     const view = viewOf(record({ state: 'SKIPPED', reason: 'PAUSED', skippedCount: 7, finishedAt: noon + 15 }))
     expect(view).toMatchObject({ reason: 'PAUSED', skippedCount: 7 })

@@ -101,7 +101,7 @@ function frameOf<Time>(record: ExecutionRecord, time: (ms: number) => Time): Omi
     startedAt: startedAt === null ? null : time(startedAt),
     finishedAt: finishedAt === null ? null : time(finishedAt),
     durationMs: startedAt === null || finishedAt === null ? null : Math.max(0, finishedAt - startedAt),
-    latenessMs: startedAt === null ? null : startedAt - record.dueAt,
+    latenessMs: latenessOf(record),
     state: record.state,
     reason: record.reason,
     attempt: record.attempt,
@@ -117,9 +117,17 @@ function frameOf<Time>(record: ExecutionRecord, time: (ms: number) => Time): Omi
   }
 }
 
+/** Of the first attempt: what retries, backoff and replays added is not lateness. What was only handed back never started. */
+function latenessOf({ history, attempt, startedAt, dueAt }: ExecutionRecord): number | null {
+  const first = history.find((entry) => entry.attempt !== undefined && entry.to !== 'HANDED_BACK')
+  const began = first?.startedAt ?? (attempt === 0 ? null : startedAt)
+  return began === null ? null : began - dueAt
+}
+
 /** The history holds what is out of the ordinary; birth, the run under way and the end follow from the ledger row. */
 function timelineOf(record: ExecutionRecord): HistoryEntry[] {
-  const { state, reason, firedAt, startedAt, finishedAt, history, attempt, fence, workerId } = record
+  const { state, reason, firedAt, startedAt, finishedAt, attempt, fence, workerId } = record
+  const history = record.history.filter(({ said }) => said === undefined)
   const bornSkipped = history[0]?.to === 'SKIPPED' && history[0].at === firedAt
   const bornEnded = history.length === 0 && finishedAt === firedAt && state !== 'SUCCEEDED'
   const timeline = bornSkipped || bornEnded ? [...history] : [{ at: firedAt, to: 'PENDING' }, ...history]

@@ -217,7 +217,7 @@ export class CarillonCalls {
   }
 
   async execution(executionId: string, options: { tenant?: string } = {}): Promise<ExecutionView | null> {
-    const record = await this.engine.executions.find(this.#tenantOf(options), executionId)
+    const record = await this.engine.executions.findEver(this.#tenantOf(options), executionId)
     return record && viewOf(record)
   }
 

@@ -9,6 +9,8 @@ export interface ExecutionRules {
   attempt: number
   /** Times its worker was lost, or its time ran out, before its handler had begun. */
   freeReturns: number
+  /** Whether its handler has begun under the present lease, as far as the node was told. */
+  began: boolean
   /** When it was first handed back for want of its handler. */
   unknownHandlerSince: number | null
 }
@@ -24,12 +26,14 @@ export async function readRules(database: Database, ids: string[]): Promise<Map<
     deadline_at: number | null
     attempt: number
     free_returns: number
+    began: boolean
     unknown_since: number | null
   }>(
     'read-rules',
     `select e.execution_id, coalesce(e.policy, j.policy, v.policy) policy, carillon.ms(e.deadline_at) deadline_at, e.attempt,
-       past.free_returns, past.unknown_since
+       past.free_returns, past.unknown_since, coalesce(r.began, true) began
      from carillon.executions e
+     left join carillon.running r on r.execution_id = e.execution_id
      left join carillon.jobs j on j.job_id = e.job_id and j.version = e.job_version
      left join carillon.job_versions v on v.job_id = e.job_id and v.version = e.job_version and j.job_id is null
      cross join lateral (
@@ -50,6 +54,7 @@ export async function readRules(database: Database, ids: string[]): Promise<Map<
         deadlineAt: row.deadline_at,
         attempt: row.attempt,
         freeReturns: row.free_returns,
+        began: row.began,
         unknownHandlerSince: row.unknown_since,
       },
     ]),

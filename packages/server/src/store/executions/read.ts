@@ -16,6 +16,9 @@ export interface HistoryEntry {
   workerId?: string
   startedAt?: number
   error?: ReportedError
+  /** What was reported of it, though the handler's own transaction had completed it; and under which fence. */
+  said?: string
+  saidUnder?: number
 }
 
 /** One line of the ledger, with the state that follows from where the row stands. Times in milliseconds. */
@@ -121,12 +124,15 @@ export async function readLog(database: Database, tenant: string, executionId: s
   return rows[0]?.log ?? null
 }
 
-/** Which of these have ended. For those who wait for a result. */
+/** Which of these have ended, or were cancelled before they fired. For those who wait for a result. */
 export async function readEnded(database: Database, ids: string[]): Promise<Set<string>> {
   const rows = await database.query<{ execution_id: string }>(
     'read-ended',
     `select e.execution_id from unnest($1::uuid[]) i(execution_id)
-     join carillon.executions e on e.execution_id = i.execution_id where e.state is not null`,
+     join carillon.executions e on e.execution_id = i.execution_id where e.state is not null
+     union all
+     select j.job_id from unnest($1::uuid[]) i(job_id) join carillon.jobs j on j.job_id = i.job_id
+     where j.state = 'DELETED' and j.type in ('ONE_SHOT', 'DELAYED')`,
     [ids],
   )
   return new Set(rows.map((row) => row.execution_id))

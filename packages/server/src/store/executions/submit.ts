@@ -83,14 +83,26 @@ export async function withdrawSubmission(
   const rows = await database.query<{ audit_id: number }>(
     'withdraw-submission',
     `with gone as (
-       delete from carillon.submissions where execution_id = $1 and tenant = $2 returning execution_id, tenant
+       delete from carillon.submissions where execution_id = $1 and tenant = $2
+       returning execution_id, tenant, name, pool, lane, handler, run_at, payload, policy, labels
      ), request as (
        delete from carillon.dedupe_requests where request_id = $1 and tenant = $2 and settled_at is null
-       returning request_id, tenant)
+       returning request_id, tenant, name, pool, lane, handler, run_at, payload, policy, labels
+     ), withdrawn as (
+       select * from gone union all select * from request
+     ), kept as (
+       insert into carillon.jobs (job_id, version, tenant, name, type, run_at, pool, lane, handler, payload, policy, labels,
+         state, created_at, updated_at)
+       select w.execution_id, 1, w.tenant, coalesce(w.name, w.handler), 'ONE_SHOT', w.run_at, w.pool, w.lane, w.handler, w.payload,
+         w.policy, w.labels, 'DELETED', coalesce($5, clock_timestamp()), coalesce($5, clock_timestamp())
+       from withdrawn w
+     ), stood as (
+       insert into carillon.schedules (job_id, shard, version)
+       select w.execution_id, carillon.shard_of(w.execution_id, n.shard_count), 1 from withdrawn w, carillon.installation n)
      insert into carillon.audit (at, tenant, actor, action, subject, detail)
-     select coalesce($5, clock_timestamp()), g.tenant, $3, 'execution.cancelled', g.execution_id::text,
+     select coalesce($5, clock_timestamp()), w.tenant, $3, 'execution.cancelled', w.execution_id::text,
        jsonb_build_object('reason', $4::text, 'running', false)
-     from (select * from gone union all select * from request) g returning audit_id`,
+     from withdrawn w returning audit_id`,
     [executionId, tenant, actor, reason, database.now],
   )
   return rows.length > 0

@@ -5,7 +5,8 @@
 -- domain/retry.ts from the policy. RETRY_UNBEGUN: if its handler has begun since somebody looked, it is BUSY instead. Two
 -- things on the row go before what the report says: `completed` (the handler's own transaction committed the result) makes it
 -- SUCCEEDED, `cancel_at` makes whatever did not succeed CANCELLED.
--- Verdicts, in the order of the input: ACCEPTED, REFUSED (old fence, put on record), BUSY (the row is locked: report
+-- Verdicts, in the order of the input: ACCEPTED, REFUSED (an old fence, or another outcome than the one that was taken over
+-- under this fence; put on record), BUSY (the row is locked: report
 -- again with the next batch). No verdicts at all: everything was accepted and has ended.
 -- Locks: running by id (SKIP LOCKED), executions by id, then see release_waiting.
 -- Indexes: running_pkey, executions_pkey. Plans: see docs/decisions/0025-named-once-more.md. Figures (test/integration/plans): 8
@@ -50,7 +51,9 @@ begin
            when i.next = 'DEAD' then 'DEAD' end state,
       case when r.completed or i.outcome = 'SUCCEEDED' then null
            when r.cancel_at is not null then r.cancel_reason
-           else i.reason end reason, r.cancel_by, r.place
+           else i.reason end reason, r.cancel_by, r.place,
+      -- Its own transaction completed it, and the report says something else: a handler that threw after that, a lost worker.
+      case when r.completed and i.outcome not in ('SUCCEEDED', 'COMPLETED_IN_TRANSACTION') then i.outcome end said
     from (select * from unnest(p_ids, p_fences, p_outcomes, p_nexts, p_reasons, p_retries_at, p_started_at, p_results, p_errors,
                                 p_progress, p_logs, p_actors)
              u(execution_id, fence, outcome, next, reason, retry_at, started_at, result, error, progress, log, actor)
@@ -69,7 +72,10 @@ begin
         progress = coalesce(g.progress, e.progress), result = g.result,
         error = case when g.state = 'SUCCEEDED' then null else g.error end,
         log = case when g.log is null then e.log else right(coalesce(e.log, '') || g.log, 262144) end,
-        history = case when g.state = 'SUCCEEDED' then e.history else
+        history = case when g.said is not null then
+            carillon.with_entry(e.history, jsonb_build_object('at', carillon.ms(v_now), 'to', 'SUCCEEDED', 'actor', g.actor,
+              'reason', 'COMPLETED_IN_TRANSACTION', 'said', g.said, 'saidUnder', g.fence))
+          when g.state = 'SUCCEEDED' then e.history else
           carillon.with_entry(e.history, jsonb_strip_nulls(jsonb_build_object(
             'at', carillon.ms(v_now), 'to', coalesce(g.outcome, g.state), 'actor', g.actor, 'reason', g.reason,
             'attempt', g.attempt, 'fence', g.fence, 'workerId', g.worker_id,
@@ -117,9 +123,9 @@ begin
     select array_agg(
       case when i.execution_id = any (v_held) then 'ACCEPTED'
            when exists (select from carillon.running r where r.execution_id = i.execution_id and r.fence = i.fence offset 0) then 'BUSY'
-           -- The same report once more, after its answer was lost. Under the fence that succeeded that is any: a handler
-           -- may throw after its own transaction has completed it.
-           when e.fence = i.fence and e.state in ('SUCCEEDED', i.outcome)
+           -- The same report once more, after its answer was lost.
+           when e.fence = i.fence and (e.state = i.outcome or e.state = 'SUCCEEDED' and i.outcome = 'COMPLETED_IN_TRANSACTION')
+             or e.history @> jsonb_build_array(jsonb_build_object('saidUnder', i.fence, 'said', i.outcome))
              or e.history @> jsonb_build_array(jsonb_build_object('fence', i.fence,
                'to', case i.outcome when 'COMPLETED_IN_TRANSACTION' then 'FAILED' else i.outcome end)) then 'ACCEPTED'
            else 'REFUSED' end
@@ -130,7 +136,8 @@ begin
 
     perform carillon.note_refusals('execution.report_refused', array_agg(e.tenant), array_agg(coalesce(i.actor, 'worker')),
       array_agg(i.execution_id::text), array_agg(
-        jsonb_build_object('fence', i.fence, 'outcome', i.outcome, 'currentFence', coalesce(r.fence, e.fence))), v_now)
+        jsonb_build_object('fence', i.fence, 'outcome', i.outcome, 'currentFence', coalesce(r.fence, e.fence))
+          || case when e.fence = i.fence and e.state is not null then jsonb_build_object('ended', e.state) else '{}' end), v_now)
     from unnest(p_ids, p_fences, p_outcomes, p_actors, verdicts) i(execution_id, fence, outcome, actor, verdict)
     left join lateral (select * from carillon.executions x where x.execution_id = i.execution_id offset 0) e on true
     left join lateral (select * from carillon.running x where x.execution_id = i.execution_id offset 0) r on true

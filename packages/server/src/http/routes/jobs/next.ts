@@ -11,7 +11,7 @@ export const nextFires = jobRoute(api.nextFires, async ({ query, caller }, { dat
   const { tenant } = caller
   const job = (await readJob(database, tenant, jobId)) ?? (await readLedgerJob(database, tenant, jobId))
   if (!job) throw jobNotFound(jobId)
-  return ok(nextFiresOf(job, clock.now(), query.count ?? 10))
+  return ok({ state: job.state, ...nextFiresOf(job, clock.now(), query.count ?? 10) })
 })
 
 export const previewSchedule = route(api.previewSchedule, async ({ body }, { clock }) => {

@@ -109,7 +109,7 @@ describe('a job', () => {
     })
     expect((await as('somebody-else').ask(`GET /v1/jobs/${jobId}`)).status).toBe(404)
     expect((await ask(`PATCH /v1/jobs/${jobId}`, { name: 'x' })).body.code).toBe('STATE_CONFLICT')
-    expect((await ask(`GET /v1/jobs/${jobId}/next`)).body).toEqual({ timezone: 'UTC', fires: [] })
+    expect((await ask(`GET /v1/jobs/${jobId}/next`)).body).toEqual({ timezone: 'UTC', fires: [], clockChanges: [] })
     expect((await ask(`DELETE /v1/jobs/${jobId}`)).status).toBe(204)
     const ended = await ask(`GET /v1/jobs/${jobId}`)
     fitsContract('getJob', ended)

@@ -9,6 +9,7 @@ import { readHeldBack, readServerFacts, type ServerFacts } from '../store/doctor
 import { newestMigration } from '../store/migrate.ts'
 import { type DatabasePlace, onDatabase } from './connection.ts'
 import { examineInstallation } from './doctor-installation.ts'
+import { examineTimeZones } from './doctor-zones.ts'
 import { type Finding, fail, ok, warn } from './findings.ts'
 
 /** The alert rules warn at the first; from the second on, times in the ledger cannot be compared with this machine's. */
@@ -40,7 +41,10 @@ export function examine(place: DatabasePlace): Promise<Finding[]> {
     const schema = await examineSchema(database)
     const findings = [examineVersion(facts), schema, examineClock(clock.offsetMs), examineConnections(facts)]
     findings.push(...(await examineVacuum(database, facts)))
-    if (schema.status !== 'FAIL') findings.push(...(await examineInstallation(database, facts.now)))
+    if (schema.status !== 'FAIL') {
+      findings.push(await examineTimeZones(database, facts.now))
+      findings.push(...(await examineInstallation(database, facts.now)))
+    }
     return findings
   })
 }

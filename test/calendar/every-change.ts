@@ -2,7 +2,7 @@
  * `npm run calendar`: every hour step (300 of them), under all six DST policies, at every change of the clock of every zone
  * from 1970 to 2037, against a model that only asks Temporal. Zones whose clocks change at the same instant in the same
  * way are one case. Exit code 1 if a single occurrence differs. `--every 20` takes one change in twenty.
- * [m] in full some 9,000 changes and 16 million schedules, 10 to 20 minutes on one core.
+ * [m] in full 5,975 changes, 10.8 million comparisons and 89 million occurrences: 37 minutes of a busy core.
  */
 import { parseArgs } from 'node:util'
 import {

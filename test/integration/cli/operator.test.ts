@@ -59,6 +59,21 @@ describe('doctor', () => {
     const { exitCode, stdout } = await carillon(['doctor'], at())
     expect({ exitCode, stdout }).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('0 to mend') })
     expect(stdout).toMatch(/OK +nodes +1 alive/)
+    const tz = process.versions.tz
+    expect(stdout).toMatch(
+      new RegExp(`OK +time zones +tz database ${tz} here and in the nodes; PostgreSQL 20\\d\\d[a-z] or`),
+    )
+  })
+
+  it('says that the nodes have another tz database', async () => {
+    const client = new pg.Client({ connectionString: node.databaseUrl })
+    await client.connect()
+    await client.query(`update carillon.installation set tz_version = '2020a'`)
+    const { stdout } = await carillon(['doctor'], at())
+    await client.query('update carillon.installation set tz_version = $1', [process.versions.tz])
+    await client.end()
+    expect(stdout).toMatch(/WARN +time zones +tz database \S+ here, 2020a in the nodes/)
+    expect(stdout).toContain('ICU_TIMEZONE_FILES_DIR')
   })
 
   it('says that there is no schema', async () => {

@@ -71,6 +71,18 @@ describe('the tz watcher', () => {
     expect(await standing(job)).toEqual([day + 3 * hourMs, day + 3 * hourMs])
   })
 
+  it('moves a one-shot with the wall clock that it was asked for by, and what is shown of it', async () => {
+    const [wall, wrong] = [iso(day + 3 * hourMs).slice(0, 19), day + 2 * hourMs]
+    const once = { type: 'ONE_SHOT', interval: null, anchor: null, nominal: wrong, run_at: iso(wrong) } as const
+    const local = await store.job({ ...once, run_local: wall })
+    const fixed = await store.job(once)
+    await watcher(day).runOnce()
+    expect(await standing(local)).toEqual([day + 3 * hourMs, day + 3 * hourMs])
+    expect(Date.parse((await store.readJob(local))!.definition.run_at!)).toBe(day + 3 * hourMs)
+    expect(await standing(fixed)).toEqual([wrong, wrong])
+    expect(warnings).toEqual([{ from: '2020a', to: '2030z', moved: 1 }])
+  })
+
   it('leaves schedules alone that follow elapsed time', async () => {
     const job = await store.job({ ...daily, cron: '*/15 * * * *', nominal: day + hourMs / 4 })
     const before = await version(job)

@@ -26,7 +26,8 @@ export function registerImport(program: Command): void {
     .addHelpText(
       'after',
       `
-What cannot be carried over is said line by line on stderr; if a line is lost, the exit code is 1.
+What cannot be carried over, or means something else to cron, is said line by line on stderr; if a line is lost, the exit
+code is 1.
 
 Shell targets run only where the operator has put the shell on the list of commands that a node may run. Whoever may
 create jobs there can run anything: with --target handler a worker of yours runs the commands instead.

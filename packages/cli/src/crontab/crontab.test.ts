@@ -53,8 +53,44 @@ describe('a crontab', () => {
     expect(jobs[0]!.timezone).toBeUndefined()
     expect(jobs[1]).toMatchObject({ timezone: 'Europe/Berlin', target: { shell: { command: 'bash' } } })
     expect(jobs[1]!.target.shell!.args![1]).toBe(`export A='it'\\''s'\nexec </dev/null\nafter`)
-    expect(notes).toEqual([])
-    expect(imported('TZ=Asia/Tokyo\n0 1 * * * x\n').notes).toMatchObject([{ line: 2, lost: false }])
+    expect(notes).toMatchObject([{ line: 5, lost: false, message: expect.stringContaining('CRON_TZ') }])
+  })
+
+  it('TZ is for the command, as cron has it, and said so', () => {
+    const { jobs, notes } = imported('TZ=Asia/Tokyo\n0 1 * * * x\n0 2 * * * y\n')
+    expect(jobs.map(({ timezone }) => timezone)).toEqual([undefined, undefined])
+    expect(jobs[0]!.target.shell!.args![1]).toContain(`export TZ='Asia/Tokyo'`)
+    expect(notes).toMatchObject([{ line: 2, lost: false, message: expect.stringContaining('TZ=Asia/Tokyo') }])
+  })
+
+  it.each([
+    ['MAILTO=a@example.org', 'mailed'],
+    ['RANDOM_DELAY=15', 'jitterSec'],
+    ['HOME=/srv', '/srv'],
+  ])('%s means something to cron that it does not mean here, and that is said once', (setting, why) => {
+    const { notes } = imported(`${setting}\n0 1 * * * x\n0 2 * * * y\n`)
+    expect(notes).toMatchObject([{ line: 2, lost: false, message: expect.stringContaining(why) }])
+  })
+
+  it.each([
+    ['0 0 */2 * 1 x', 'BOTH', '0 0 */2 * 1', 'begins with *'],
+    ['0 0 13 * */2 x', 'BOTH', '0 0 13 * */2', 'begins with *'],
+    ['0 0 1-31/2 * 1 x', undefined, '0 0 1-31/2 * 1', null],
+    ['0 0 1,15 * 5 x', undefined, '0 0 1,15 * 5', null],
+    ['0 0 * * 7 x', undefined, '0 0 * * 7', null],
+    ['0 0 */2 * * x', undefined, '0 0 */2 * *', null],
+    ['0 0 *,10 * 2 x', undefined, '0 0 *,10 * 2', null],
+    ['0 0 10,* * 2 x', undefined, '0 0 * * *', 'every day'],
+    ['5/10 * * * * x', undefined, '5/10 * * * *', '5 alone'],
+    ['0 22-4 * * * x', undefined, '0 22-4 * * *', 'wraps around'],
+    ['0 0 L * * x', undefined, '0 0 L * *', 'not known to cron'],
+    ['0 0 * jul-AUG fri x', undefined, '0 0 * jul-AUG fri', null],
+    ['-0 0 * * * x', undefined, '0 0 * * *', null],
+  ])('%s keeps the meaning that cron gives it', (line, dayFields, schedule, why) => {
+    const { jobs, notes } = imported(line)
+    expect(jobs).toMatchObject([{ schedule }])
+    expect(jobs[0]!.dayFields).toBe(dayFields)
+    expect(notes).toMatchObject(why === null ? [] : [{ line: 1, lost: false, message: expect.stringContaining(why) }])
   })
 
   it('% ends the command and begins what it reads; \\% is a percent sign', () => {
@@ -79,6 +115,8 @@ describe('a crontab', () => {
 
   it.each([
     ['@reboot x', '@reboot'],
+    ['@Reboot x', '@reboot'],
+    ['@3600 x', 'PT3600S'],
     ['@fortnightly x', '@fortnightly'],
     ['0~30 1 * * * x', '~'],
     ['only three words', 'five fields'],

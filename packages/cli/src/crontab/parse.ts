@@ -64,13 +64,19 @@ export function parseCrontab(source: string, { system }: { system: boolean }): P
 type Entry = Pick<CrontabLine, 'schedule' | 'user' | 'command' | 'stdin'>
 
 /** What the line says, or why it cannot be carried over. */
-function entryOf(text: string, system: boolean): Entry | string {
+function entryOf(line: string, system: boolean): Entry | string {
+  // SUSE's cron: a minus before the minute keeps the line out of the system's log.
+  const text = line.replace(/^-(?=[\d*])/, '')
   const nickname = /^(@\S+)\s+(.*)$/.exec(text)
   const fields = nickname ? null : /^((?:\S+\s+){4}\S+)\s+(.*)$/.exec(text)
-  if (text.startsWith('@reboot')) return '@reboot runs when a machine starts: Carillon has no such moment'
+  if (/^@reboot\b/i.test(text)) return '@reboot runs when a machine starts: Carillon has no such moment'
   if (!nickname && !fields) return 'is neither a setting nor five fields and a command'
   const named = nickname && nicknames.get(nickname[1]!.toLowerCase())
-  if (nickname && !named) return `${nickname[1]} is not known`
+  if (nickname && !named) {
+    const seconds = /^@(\d+)$/.exec(nickname[1]!)?.[1]
+    if (seconds) return `${nickname[1]} runs so many seconds after the run before: use type INTERVAL with PT${seconds}S`
+    return `${nickname[1]} is not known`
+  }
   const schedule = named ?? fields![1]!.replace(/\s+/g, ' ')
   if (schedule.includes('~')) return 'a random time (~) is not known: choose one, or use jitterSec'
   const rest = (nickname ?? fields)![2]!

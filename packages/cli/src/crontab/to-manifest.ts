@@ -5,6 +5,7 @@
  */
 import { basename } from 'node:path'
 import type { WireJobInput } from '@carillon/contract'
+import { meaningOf } from './dialect.ts'
 import type { CrontabLine, Note } from './parse.ts'
 
 export interface ImportOptions {
@@ -22,7 +23,9 @@ export interface ImportedJob {
 }
 
 const daySec = 86_400
-const forCron = ['CRON_TZ', 'TZ', 'MAILTO', 'SHELL']
+/** Settings that speak to cron itself, or to the mail it sends: the command is not given them. */
+const forMail = ['MAILFROM', 'CONTENT_TYPE', 'CONTENT_TRANSFER_ENCODING']
+const forCron = ['CRON_TZ', 'MAILTO', 'SHELL', 'RANDOM_DELAY', ...forMail]
 const heredoc = 'CARILLON_STDIN'
 
 export function importLines(
@@ -30,24 +33,25 @@ export function importLines(
   options: ImportOptions,
 ): { jobs: ImportedJob[]; notes: Note[] } {
   const keys = new Set<string>()
-  const mailed = new Set<string>()
+  const said = new Set<string>()
   const jobs: ImportedJob[] = []
   const notes: Note[] = []
   for (const line of lines) {
     const note = (message: string, lost = false) => notes.push({ line: line.line, message, lost })
     const { environment } = line
-    const timezone = environment.CRON_TZ ?? environment.TZ ?? options.timezone
-    const refused = options.checkSchedule(line.schedule, timezone)
+    const once = (message: string) => {
+      if (!said.has(message)) note(`from here on, ${message}`)
+      said.add(message)
+    }
+    const timezone = environment.CRON_TZ ?? options.timezone
+    const { schedule, dayFields, remarks } = meaningOf(line.schedule)
+    const refused = options.checkSchedule(schedule, timezone)
     if (refused !== null) {
       note(refused, true)
       continue
     }
-    if (environment.CRON_TZ === undefined && environment.TZ !== undefined)
-      note(`TZ=${environment.TZ} is taken for the zone of the schedule; some crons use it for the command only`)
-    if (environment.MAILTO && !mailed.has(environment.MAILTO)) {
-      mailed.add(environment.MAILTO)
-      note(`from here on, output is not mailed to ${environment.MAILTO}: it is kept with each execution`)
-    }
+    for (const remark of remarks) note(remark)
+    for (const message of settingRemarks(environment, timezone)) once(message)
     if (line.user !== null) note(`does not run as ${line.user}, but as whoever runs the node or the worker`)
     const key = unique(slug(line.comment ?? nameOf(line.command)), keys)
     jobs.push({
@@ -56,8 +60,9 @@ export function importLines(
         key,
         ...(line.comment !== null && { name: line.comment.slice(0, 200) }),
         type: 'CRON',
-        schedule: line.schedule,
+        schedule,
         ...(timezone !== 'UTC' && { timezone }),
+        ...(dayFields && { dayFields }),
         ...targetOf(line, key, options.target),
         retryPolicy: { maxAttempts: 1 },
         misfire: 'SKIP',
@@ -66,6 +71,18 @@ export function importLines(
     })
   }
   return { jobs, notes }
+}
+
+/** What settings mean to cron that is not the same here, each said where it begins to hold. */
+function settingRemarks(environment: Record<string, string>, timezone: string): string[] {
+  const { CRON_TZ, TZ, MAILTO, RANDOM_DELAY, HOME } = environment
+  const remarks: string[] = []
+  if (CRON_TZ !== undefined) remarks.push(`times are read in ${CRON_TZ}, as cronie does; Debian’s cron ignores CRON_TZ`)
+  if (TZ !== undefined) remarks.push(`TZ=${TZ} is for the commands only, as in cron: times are read in ${timezone}`)
+  if (MAILTO) remarks.push(`output is not mailed to ${MAILTO}: it is kept with each execution`)
+  if (RANDOM_DELAY !== undefined) remarks.push(`RANDOM_DELAY=${RANDOM_DELAY} is not carried over: set jitterSec`)
+  if (HOME !== undefined) remarks.push(`commands do not start in ${HOME}: they have it as HOME, and run in /`)
+  return remarks
 }
 
 function targetOf(line: CrontabLine, key: string, target: 'shell' | 'handler') {

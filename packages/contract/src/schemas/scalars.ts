@@ -16,6 +16,7 @@ export const Instant = Type.String({
 
 /** An instant, or a time on the clock of a zone that stands beside it. */
 export const InstantOrLocal = Type.String({
+  format: 'instant-or-local',
   pattern:
     '^(19[7-9][0-9]|[2-9][0-9]{3})-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?([Zz]|[+-][0-9]{2}:?[0-9]{2})?$',
   maxLength: 40,

@@ -15,6 +15,7 @@ import {
 import { newestMigration } from '../store/migrate.ts'
 import { type DatabasePlace, onDatabase } from './connection.ts'
 import { examineInstallation } from './doctor-installation.ts'
+import { examineTimeZones } from './doctor-zones.ts'
 import { type Finding, fail, ok, warn } from './findings.ts'
 
 /** The alert rules warn at the first; from the second on, times in the ledger cannot be compared with this machine's. */
@@ -47,7 +48,10 @@ export function examine(place: DatabasePlace): Promise<Finding[]> {
     const findings = [examineVersion(facts), schema, examineClock(clock.offsetMs), examineConnections(facts)]
     findings.push(...examineSettings(await readServerSettings(database)))
     findings.push(...(await examineVacuum(database, facts)))
-    if (schema.status !== 'FAIL') findings.push(...(await examineInstallation(database, facts.now)))
+    if (schema.status !== 'FAIL') {
+      findings.push(await examineTimeZones(database, facts.now))
+      findings.push(...(await examineInstallation(database, facts.now)))
+    }
     return findings
   })
 }

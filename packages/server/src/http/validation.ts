@@ -17,6 +17,8 @@ for (const ajv of [exact, thorough, coercing]) {
   ;(formats as unknown as (ajv: Ajv) => void)(ajv)
   ajv.addFormat('uuid', uuid)
   ajv.addFormat('event-id', /^[0-9]{1,15}$/)
+  // Its pattern says it.
+  ajv.addFormat('instant-or-local', true)
   ajv.addFormat('well-formed', (text) => text.isWellFormed())
 }
 
@@ -87,6 +89,8 @@ function detailOf({ keyword, instancePath, params, message, parentSchema }: Erro
     case 'discriminator':
       return { pointer: `${pointer}/${params.tag}`, message: `${params.tag} is missing or not known` }
     case 'pattern':
+      if (parentSchema?.format === 'instant-or-local')
+        return { pointer, message: `${field} is not a time`, hint: formatHints['instant-or-local'] }
       if (parentSchema?.format !== 'date-time') return { pointer, message: `${field} ${message}` }
       return { pointer, message: `${field} is outside the years 1970 to 9999`, hint: formatHints['date-time'] }
     case 'format':
@@ -117,6 +121,8 @@ const formatWords: Record<string, string> = {
 
 const formatHints: Record<string, string> = {
   'date-time': 'Use ISO 8601 with an offset, such as 2030-01-31T08:00:00Z',
+  'instant-or-local':
+    'Use ISO 8601, such as 2030-01-31T08:00:00Z, or 2030-01-31T08:00:00 together with a timezone; the years 1970 to 9999',
   uuid: 'Use an id as the API gives it out',
   'event-id': 'Send the last id that came, or leave it out to listen from now on',
   'well-formed': 'Send well-formed Unicode: no lone surrogates',

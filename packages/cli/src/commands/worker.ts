@@ -24,7 +24,15 @@ async function run(context: Context, options: { name?: string; drain: number }, 
   const { out, urls, globals } = context
   const handlers = await loadHandlers(path)
   const { token, tenant } = globals
-  const worker = createWorker({ urls, token, tenant, name: options.name, handlers, logger: workerLog(out) })
+  const worker = createWorker({
+    urls,
+    token,
+    tenant,
+    ...context.tls,
+    name: options.name,
+    handlers,
+    logger: workerLog(out),
+  })
   const shutdown = onShutdown(out)
   const names = handlers.map(({ definition }) => definition.name)
   out.note(`Handlers: ${names.join(', ')}`)

@@ -24,6 +24,7 @@ import { PostgresLeadership } from './leadership/postgres.ts'
 import { monotonicMs, OffsetClock } from './lib/clock.ts'
 import type { Service } from './lib/service.ts'
 import './lib/temporal.ts'
+import { deadLetterLog } from './observability/dead-letter-log.ts'
 import type { Logger } from './observability/logger.ts'
 import { Metrics } from './observability/metrics.ts'
 import { Operations } from './operations/operations.ts'
@@ -141,7 +142,8 @@ export class Engine implements Service {
       logger,
     })
     const onDead = (executionIds: string[]) => this.#failures.died(executionIds)
-    const completion = new Completion({ database, signals, clock, onDead, chance: parts.chance })
+    const onDeadLetters = deadLetterLog(logger)
+    const completion = new Completion({ database, signals, clock, onDead, onDeadLetters, chance: parts.chance })
     const dispatcher = new Dispatcher({
       database,
       clock,
@@ -160,7 +162,10 @@ export class Engine implements Service {
       everyMs: config.sweepEveryMs,
       lostMs: config.workerLostMs,
       monotonic: parts.monotonic,
-      onDead,
+      onDead: (executionIds) => {
+        onDeadLetters(executionIds.map((executionId) => ({ executionId, reason: 'DEADLINE', error: null })))
+        onDead(executionIds)
+      },
       end: async ({ executionId, fence }, said) =>
         (await completion.end({ executionId, fence, actor: 'sweeper', from: 'NODE', said })) === 'ACCEPTED',
     })
@@ -232,6 +237,7 @@ export class Engine implements Service {
     // The days needed now must be there before anything is written.
     await this.#partitioner.createMissing()
     for (const service of this.#services) await service.start()
+    this.#logger.info({ nodeId: this.nodeId, node: this.#config.nodeName }, 'the node has started')
   }
 
   async stop(): Promise<void> {
@@ -240,12 +246,13 @@ export class Engine implements Service {
     for (const service of this.#stopOrder) {
       // The database may be gone: then the others find out by themselves, and we go all the same.
       await service.stop().catch((error: unknown) => {
-        this.#logger.warn({ err: error }, 'a part could not take its leave of the installation')
+        this.#logger.warn({ err: error }, 'a service failed to stop cleanly')
       })
     }
     await this.completion.idle()
     await this.#failures.idle()
     await this.database.end()
+    this.#logger.info({ nodeId: this.nodeId, node: this.#config.nodeName }, 'the node has stopped')
   }
 
   async #setClock(): Promise<void> {

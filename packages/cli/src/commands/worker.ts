@@ -2,7 +2,7 @@ import { createWorker } from '@carillon/sdk'
 import type { Command } from 'commander'
 import { act, type Context } from '../context.ts'
 import { loadHandlers } from '../handlers/load.ts'
-import { workerLog } from '../handlers/worker-log.ts'
+import { plainLog } from '../handlers/worker-log.ts'
 import { onShutdown } from '../shutdown.ts'
 import { parseSpan } from '../times.ts'
 
@@ -31,7 +31,7 @@ async function run(context: Context, options: { name?: string; drain: number }, 
     ...context.tls,
     name: options.name,
     handlers,
-    logger: workerLog(out),
+    logger: plainLog(out, 'worker'),
   })
   const shutdown = onShutdown(out)
   const names = handlers.map(({ definition }) => definition.name)

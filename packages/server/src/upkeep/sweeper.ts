@@ -38,6 +38,8 @@ const reportAgainMs = 5_000
  * millions of them one look takes long, and is taken seldom.
  */
 const share = 0.02
+/** Workers in one line of the log. */
+const mostNamed = 10
 
 export class Sweeper {
   readonly #options: SweeperOptions
@@ -87,9 +89,12 @@ export class Sweeper {
 
   async #endLost(lost: Stray[]): Promise<void> {
     const { database, logger, lostMs } = this.#options
-    if (lost.length > 0) logger.warn({ executions: lost.length }, 'workers are lost; their executions are taken over')
+    if (lost.length > 0) {
+      const workers = [...new Set(lost.map(({ workerId }) => workerId))].slice(0, mostNamed)
+      logger.warn({ workers, executions: lost.length }, 'workers are lost; their executions are taken over')
+    }
     await this.#end(lost, ({ began }) => ({ outcome: 'WORKER_LOST', began }))
-    await removeSilent(database, lostMs)
+    for (const worker of await removeSilent(database, lostMs)) logger.info(worker, 'a worker is lost and forgotten')
   }
 
   async #release(): Promise<void> {

@@ -5,12 +5,13 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { nodeVersions } from '../packages/contract/src/node-version.ts'
 
 const root = join(import.meta.dirname, '..')
 const dist = join(root, 'dist')
 const packages = ['contract', 'sdk', 'server', 'cli']
 /** What `npm run compat` shows. Not in the sources: they run on the Node that comes with them. */
-const engines: Record<string, string> = { contract: '>=22.19', sdk: '>=22.19', server: '>=24.21', cli: '>=24.21' }
+const engines: Record<string, string> = { contract: nodeVersions.sdk, ...nodeVersions }
 
 rmSync(dist, { recursive: true, force: true })
 const project = join(dist, 'tsconfig.json')
@@ -42,7 +43,8 @@ for (const name of packages) {
   }
   for (const file of globSync('**/*.js', { cwd: target })) pointToJavaScript(join(target, file))
   cpSync(join(root, 'LICENSE'), join(target, 'LICENSE'))
-  const published = { ...manifest(source), engines: { node: engines[name] } }
+  cpSync(join(source, 'README.md'), join(target, 'README.md'))
+  const published = { ...manifest(source), engines: { node: `>=${engines[name]}` } }
   writeFileSync(join(target, 'package.json'), `${JSON.stringify(published, null, 2)}\n`)
 }
 rmSync(join(dist, 'out'), { recursive: true })

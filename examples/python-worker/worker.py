@@ -55,15 +55,18 @@ class Worker:
         self.stopping, self.done = threading.Event(), threading.Event()
 
     def run(self):
-        """Works until SIGTERM or SIGINT, then drains."""
+        """Works until SIGTERM or SIGINT, then drains. A second signal ends it at once."""
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: self.stopping.set())
+            signal.signal(number, self.on_signal)
         self.register()
+        if self.stopping.is_set():
+            return self.leave()
         reports, leases = threading.Thread(target=self.report_loop), threading.Thread(target=self.lease_loop, daemon=True)
         reports.start()
         leases.start()
         self.stopping.wait()
-        while leases.is_alive():  # it may be about to send one more request, behind this one
+        until = time.monotonic() + 10  # a node that is silent does not hold us up for the whole of its long poll
+        while leases.is_alive() and time.monotonic() < until:  # it may be about to send one more request, behind this one
             self.lease(slots=0, wait_ms=0)  # a newer request ends the one that is open: nothing more is leased
             leases.join(0.05)
         if not self.wait_until_idle(self.drain_sec):
@@ -74,6 +77,16 @@ class Worker:
         with self.changed:
             self.changed.notify_all()
         reports.join()
+        self.leave()
+
+    def on_signal(self, number, _frame):
+        if self.stopping.is_set():
+            os._exit(128 + number)
+        # From another thread: the main thread may hold the event's lock where it was interrupted.
+        threading.Thread(target=self.stopping.set).start()
+
+    def leave(self):
+        self.done.set()
         self.ask("DELETE", f"/v1/workers/{self.worker_id}")
 
     def lease_loop(self):
@@ -167,10 +180,12 @@ class Worker:
 
     def register(self):
         pools = [{"pool": self.pool, "handlers": list(self.handlers), "slots": self.concurrency}]
-        welcome = self.ask("POST", "/v1/workers", {"workerId": self.worker_id, "name": self.name, "pools": pools})
-        if welcome is None:
+        body = {"workerId": self.worker_id, "name": self.name, "pools": pools}
+        welcome = self.ask("POST", "/v1/workers", body, leaving=self.stopping)
+        if welcome:
+            self.heartbeat_sec = welcome["heartbeatEveryMs"] / 1000
+        elif not self.stopping.is_set():
             os._exit(1)  # from whichever thread: it cannot work, and a new process has a new id
-        self.heartbeat_sec = welcome["heartbeatEveryMs"] / 1000
 
     def ask(self, method, path, body=None, leaving=None):
         """Asks one node after the other until one answers. None: refused, or nobody is there and we are leaving."""
@@ -183,7 +198,7 @@ class Worker:
         while pause < 2 or not leaving.is_set():
             request = urllib.request.Request(self.urls[0] + path, data, headers, method=method)
             try:
-                with urllib.request.urlopen(request, timeout=65) as answer:
+                with urllib.request.urlopen(request, timeout=2 if self.stopping.is_set() else 65) as answer:
                     text = answer.read()
                     return json.loads(text) if text else {}
             except urllib.error.HTTPError as error:
@@ -196,7 +211,10 @@ class Worker:
             except (OSError, ValueError):
                 pass  # no node there, or it went away in the middle: the next one
             self.urls.append(self.urls.pop(0))
-            time.sleep(pause)
+            if leaving.is_set():
+                time.sleep(min(pause, 0.5))
+            else:
+                leaving.wait(pause)
             pause = min(5, pause * 2)
         return None
 

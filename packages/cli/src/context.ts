@@ -1,4 +1,5 @@
 /** What a command works with: the global options, the output, the way to the node. */
+import { readFileSync } from 'node:fs'
 import { systemClock } from '@carillon/sdk'
 import type { Command } from 'commander'
 import { UsageError } from './failure.ts'
@@ -9,6 +10,7 @@ export interface GlobalOptions {
   url: string
   token?: string
   tenant?: string
+  ca?: string
   json: boolean
   color: boolean
   verbose: boolean
@@ -41,8 +43,19 @@ export class Context {
 
   get node(): NodeClient {
     const { token, tenant } = this.globals
-    this.#node ??= connect({ urls: this.urls, token, tenant })
+    this.#node ??= connect({ urls: this.urls, token, tenant, ...this.tls })
     return this.#node
+  }
+
+  /** The CA to trust, if one is named. */
+  get tls(): { tls?: { ca: string } } {
+    const { ca } = this.globals
+    if (ca === undefined) return {}
+    try {
+      return { tls: { ca: readFileSync(ca, 'utf8') } }
+    } catch (error) {
+      throw new UsageError(`--ca ${ca} cannot be read (${(error as NodeJS.ErrnoException).code})`)
+    }
   }
 
   now(): number {

@@ -83,7 +83,7 @@ function unreachable(errors: readonly ErrorDetail[]): Failure {
     exitCode: exitCodes.UNREACHABLE,
     code: 'UNAVAILABLE',
     title: 'No node could serve this',
-    errors: errors.map((error) => ({ hint, ...error })),
+    errors: errors.map((error) => (error.hint === undefined ? { ...error, hint } : error)),
   }
 }
 

@@ -7,6 +7,7 @@ export interface Reach {
   urls: readonly string[]
   token?: string
   tenant?: string
+  tls?: { ca: string }
 }
 
 /** A command says itself what there is to say, and a person does not want to wait for a node that is not there. */

@@ -5,6 +5,7 @@
  */
 import { createInterface } from 'node:readline/promises'
 import { styleText } from 'node:util'
+import { fieldOf } from '@carillon/contract'
 import { type Failure, Negative, UsageError } from './failure.ts'
 import { type Column, type Paint, printable, table } from './table.ts'
 
@@ -99,7 +100,8 @@ export class Output {
     }
     const red = (text: string) => this.style('red', text, process.stderr)
     const details = failure.errors.map(({ pointer, message, hint }) => {
-      const where = pointer ? `${printable(pointer)} ` : ''
+      // Most messages name their field.
+      const where = pointer && !message.startsWith(fieldOf(pointer)) ? `${printable(pointer)} ` : ''
       return `${where}${printable(message)}${hint ? `. ${printable(hint)}` : ''}`
     })
     const code = /^(USAGE|NO|DEFECT|UNREACHABLE|UNAVAILABLE)$/.test(failure.code) ? '' : ` (${failure.code})`

@@ -55,6 +55,7 @@ function createProgram(): Command {
     )
     .addOption(new Option('--token <token>', 'API key or JWT').env('CARILLON_TOKEN'))
     .addOption(new Option('--tenant <name>', 'act for this tenant, with a platform token').env('CARILLON_TENANT'))
+    .addOption(new Option('--ca <path>', 'PEM file of the CA that signed the nodes’ certificates').env('CARILLON_CA'))
     .option('--json', 'print JSON: one document, or one line for each row of a list', false)
     .option('--no-color', 'no colours (also: NO_COLOR)')
     .option('--verbose', 'with an error, show where it came from', false)

@@ -1,7 +1,7 @@
 /** The options of a node, shared by serve and dev, and how they become its settings. */
 import { readFile } from 'node:fs/promises'
 import type { AuthSettings, ServeSettings } from '@carillon/server'
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Context } from './context.ts'
 import { addDatabaseOptions, type DatabaseOptions, databasePlace } from './database-options.ts'
 import { UsageError } from './failure.ts'
@@ -48,6 +48,11 @@ export function addServeOptions(command: Command): Command {
     .option('--tls-cert <path>', 'PEM file with the certificate and its chain')
     .option('--tls-key <path>', 'PEM file with its key')
   return addTargetOptions(command)
+}
+
+/** Every option of `serve`, for the reference. */
+export function serveOptionList(): readonly Option[] {
+  return addServeOptions(new Command('serve')).options
 }
 
 export async function serveSettings(context: Context, options: ServeOptions): Promise<ServeSettings> {

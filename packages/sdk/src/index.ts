@@ -1,3 +1,5 @@
+import './node-version.ts'
+
 export { Client, type ClientOptions, createClient } from './client/client.ts'
 export { type EventsOptions, eventsOptionNames } from './client/events.ts'
 export { type Call, ExecutionCalls, InstallationCalls, JobCalls, PoolCalls } from './client/groups.ts'

@@ -1,3 +1,5 @@
+import './node-version.ts'
+
 export { CarillonError, defaults, type ErrorCode, errorTable, limits } from '@carillon/contract'
 export {
   AbortReason,

@@ -25,6 +25,7 @@ import { PostgresLeadership } from './leadership/postgres.ts'
 import { monotonicMs, OffsetClock } from './lib/clock.ts'
 import type { Service } from './lib/service.ts'
 import './lib/temporal.ts'
+import { deadLetterLog } from './observability/dead-letter-log.ts'
 import type { Logger } from './observability/logger.ts'
 import { Metrics } from './observability/metrics.ts'
 import { Operations } from './operations/operations.ts'
@@ -36,8 +37,8 @@ import { NotifySignals } from './signals/notify.ts'
 import type { Signals } from './signals/port.ts'
 import { Database } from './store/database.ts'
 import { migrate } from './store/migrate.ts'
-import { Isolation } from './store/quarantine/isolation.ts'
 import { requireSessions } from './store/pooling.ts'
+import { Isolation } from './store/quarantine/isolation.ts'
 import { waitOut } from './store/wait-out.ts'
 import { DedupeSettler } from './submissions/dedupe-settler.ts'
 import { Submissions } from './submissions/submissions.ts'
@@ -164,7 +165,11 @@ export class Engine implements Service {
       logger,
     })
     const onDead = (executionIds: string[]) => this.#failures.died(executionIds)
-    const completion = new Completion({ database, signals, clock, isolation, onDead, chance: parts.chance })
+    const onDeadLetters = deadLetterLog(logger)
+    const completion = new Completion({
+      ...{ database, signals, clock, isolation, onDead, onDeadLetters },
+      chance: parts.chance,
+    })
     const dispatcher = new Dispatcher({
       database,
       isolation,
@@ -186,7 +191,10 @@ export class Engine implements Service {
       logger,
       watch: parts.watch ?? workerWatch,
       lostMs: config.workerLostMs,
-      onDead,
+      onDead: (executionIds) => {
+        onDeadLetters(executionIds.map((executionId) => ({ executionId, reason: 'DEADLINE', error: null })))
+        onDead(executionIds)
+      },
       end: async ({ executionId, fence }, said) =>
         (await completion.end({ executionId, fence, actor: 'sweeper', from: 'NODE', said })) === 'ACCEPTED',
     })
@@ -276,6 +284,7 @@ export class Engine implements Service {
         this.#started.add(service)
         await this.#step(() => service.start())
       }
+      this.#logger.info({ nodeId: this.nodeId, node: this.#config.nodeName }, 'the node has started')
     } catch (error) {
       await this.#stopServices()
       await this.database.end()
@@ -290,6 +299,7 @@ export class Engine implements Service {
     await this.completion.idle()
     await this.#failures.idle()
     await this.database.end()
+    this.#logger.info({ nodeId: this.nodeId, node: this.#config.nodeName }, 'the node has stopped')
   }
 
   /** The first question to the database. */

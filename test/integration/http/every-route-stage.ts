@@ -92,6 +92,7 @@ const queries: Record<string, string> = { streamEvents: '?waitSec=0', verify: '?
 const bodies: Record<string, unknown> = {
   createJob: definition,
   createJobs: { jobs: [definition] },
+  checkJobs: { jobs: [definition] },
   replaceJob: definition,
   patchJob: { priority: 'LOW' },
   triggerJob: {},

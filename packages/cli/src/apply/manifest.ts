@@ -2,7 +2,7 @@
  * The file that says which jobs there should be. All of it is checked before anything is asked of a node, and whatever
  * is wrong is told at once, each with the line it stands on.
  */
-import { type ErrorDetail, limits, type WireJobInput } from '@carillon/contract'
+import { type ErrorDetail, limits, unknownOption, type WireJobInput } from '@carillon/contract'
 import { type Document, isMap, isNode } from 'yaml'
 import { UsageError } from '../failure.ts'
 import { parseYaml } from '../files.ts'
@@ -21,31 +21,47 @@ const fields = ['managedBy', 'pools', 'jobs']
 
 export type CheckJob = (input: unknown) => readonly ErrorDetail[]
 
-export function parseManifest(source: string, path: string, checkJob: CheckJob): Manifest {
+/** `problems`: what is wrong with it by itself. Only without any is it a manifest that may be applied. */
+export function parseManifest(
+  source: string,
+  path: string,
+  checkJob: CheckJob,
+): { manifest: Manifest; problems: ErrorDetail[] } {
   const { value, document, lines } = parseYaml(source, path)
   const locate = (pointer: string) => {
     const { line, col } = lines.linePos(offsetOf(document, pointer))
     return `${path}:${line}:${col}`
   }
   const problems = check(value, checkJob)
-  if (problems.length > 0) throw new UsageError(problems.map((problem) => located(problem, locate)))
-  const { managedBy, pools, jobs } = value as Given
-  return {
+  const { managedBy, pools, jobs } = (isObject(value) ? value : {}) as unknown as Given
+  const manifest = {
     managedBy,
-    pools: (pools ?? []).map((pool) => (typeof pool === 'string' ? pool : pool.name)),
-    jobs: (jobs ?? []).map((job) => ({ ...job, key: job.key!, managedBy })),
+    pools: (Array.isArray(pools) ? pools : []).map((pool) => (isObject(pool) ? pool.name : pool) as string),
+    jobs: (Array.isArray(jobs) ? jobs : []).map((job) => (isObject(job) ? { ...job, managedBy } : job) as DeclaredJob),
     locate,
   }
+  return { manifest, problems }
 }
 
-/** The file as it is written, once it is known to be right. */
+/** What is wrong, each with its line; what two checks found alike is said once. */
+export function refuseIfWrong(manifest: Manifest, problems: readonly ErrorDetail[]): void {
+  if (problems.length === 0) return
+  const places = new Map<string, ErrorDetail>()
+  for (const problem of problems) {
+    const place = problem.pointer ?? problem.message
+    if (!places.has(place)) places.set(place, located(problem, manifest.locate))
+  }
+  throw new UsageError([...places.values()])
+}
+
+/** The file as it is written, if it is right. */
 interface Given {
   managedBy: string
   pools?: (string | { name: string })[] | null
   jobs?: WireJobInput[] | null
 }
 
-export function located({ pointer = '', message, hint }: ErrorDetail, locate: Manifest['locate']): ErrorDetail {
+function located({ pointer = '', message, hint }: ErrorDetail, locate: Manifest['locate']): ErrorDetail {
   return { message: `${locate(pointer)} ${pointer || 'the file'} ${message}`, hint }
 }
 
@@ -53,8 +69,7 @@ function check(value: unknown, checkJob: CheckJob): ErrorDetail[] {
   if (!isObject(value)) return [{ message: 'holds no jobs', hint: 'It begins with managedBy: and jobs:' }]
   const problems: ErrorDetail[] = []
   for (const field of Object.keys(value)) {
-    if (!fields.includes(field))
-      problems.push({ pointer: `/${field}`, message: 'is not known', hint: `Known are ${fields.join(', ')}` })
+    if (!fields.includes(field)) problems.push(unknownOption(field, fields))
   }
   const { managedBy, pools = [], jobs = [] } = value
   if (!isName(managedBy))
@@ -84,9 +99,13 @@ function checkDeclared(job: unknown, checkJob: CheckJob): ErrorDetail[] {
     return [{ message: 'must be a job', hint: 'Such as {key: …, type: CRON, schedule: …, target: …}' }]
   const problems: ErrorDetail[] = []
   if (job.key === undefined)
-    problems.push({ pointer: '/key', message: 'is required', hint: 'It tells this job from the others' })
+    problems.push({ pointer: '/key', message: 'key is required', hint: 'It tells this job from the others' })
   if (job.managedBy !== undefined)
-    problems.push({ pointer: '/managedBy', message: 'is said once, at the top of the file', hint: 'Leave it out here' })
+    problems.push({
+      pointer: '/managedBy',
+      message: 'managedBy is said once, at the top of the file',
+      hint: 'Leave it out here',
+    })
   if (job.type === 'ONE_SHOT' || job.type === 'DELAYED') {
     problems.push({
       pointer: '/type',
@@ -94,7 +113,7 @@ function checkDeclared(job: unknown, checkJob: CheckJob): ErrorDetail[] {
       hint: 'Declare CRON and INTERVAL; for the others: carillon jobs create',
     })
   }
-  return problems.length > 0 ? problems : [...checkJob(job)]
+  return [...problems, ...checkJob(job)]
 }
 
 function listOf(problems: ErrorDetail[], pointer: string, value: unknown): unknown[] {

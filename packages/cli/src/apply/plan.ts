@@ -1,10 +1,9 @@
 /** What has to be done so that the node holds what the file says. Reads only. */
-import type { Job } from '@carillon/contract'
-import { UsageError } from '../failure.ts'
+import type { ErrorDetail, Job } from '@carillon/contract'
 import type { NodeClient } from '../node-client.ts'
 import { list } from '../pages.ts'
 import { type Difference, differences } from './differences.ts'
-import { type DeclaredJob, located, type Manifest } from './manifest.ts'
+import type { DeclaredJob, Manifest } from './manifest.ts'
 
 export interface Plan {
   managedBy: string
@@ -25,7 +24,6 @@ export async function planOf(node: NodeClient, manifest: Manifest): Promise<Plan
   ).items.filter((job) => job.state !== 'DELETED')
   const pools = (await list(everything, (page) => node.call('listPools', { query: page }))).items
   const known = new Set(pools.map((pool) => pool.name))
-  requirePools(manifest, known)
   const byKey = new Map(managed.map((job) => [job.key, job]))
   const plan: Plan = {
     managedBy,
@@ -47,14 +45,9 @@ export async function planOf(node: NodeClient, manifest: Manifest): Promise<Plan
   return plan
 }
 
-/** Every pool is there, or is declared: found out before anything is changed. */
-function requirePools(manifest: Manifest, known: ReadonlySet<string>): void {
-  const missing = manifest.jobs.flatMap(({ target: { pool } }, i) => {
-    if (pool === undefined || known.has(pool) || manifest.pools.includes(pool)) return []
-    const hint = 'Correct it, or declare it under pools:'
-    return [{ pointer: `/jobs/${i}/target/pool`, message: `there is no pool ${pool}`, hint }]
-  })
-  if (missing.length > 0) throw new UsageError(missing.map((problem) => located(problem, manifest.locate)))
+/** What the node would refuse of it: pools that are neither there nor declared, targets that are not allowed. */
+export async function refusedByNode(node: NodeClient, { jobs, pools }: Manifest): Promise<ErrorDetail[]> {
+  return (await node.call('checkJobs', { body: { jobs, pools } })).errors
 }
 
 /** A job with this key that somebody else manages, or nobody. */

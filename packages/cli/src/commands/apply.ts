@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { carryOut } from '../apply/carry-out.ts'
-import { parseManifest } from '../apply/manifest.ts'
-import { changesOf, planOf } from '../apply/plan.ts'
+import { parseManifest, refuseIfWrong } from '../apply/manifest.ts'
+import { changesOf, planOf, refusedByNode } from '../apply/plan.ts'
 import { planDocument, showPlan } from '../apply/show-plan.ts'
 import { act, type Context } from '../context.ts'
 import { readText } from '../files.ts'
@@ -44,7 +44,13 @@ async function apply({ node, out, now }: Context, options: ApplyOptions): Promis
   const { file, prune = false, dryRun = false } = options
   const { checkJob } = await import('@carillon/server/administration')
   const source = await readText(file)
-  const manifest = parseManifest(source, file === '-' ? 'stdin' : file, (job) => checkJob(job, now()))
+  const { manifest, problems } = parseManifest(source, file === '-' ? 'stdin' : file, (job) => checkJob(job, now()))
+  // What the node has to add is told at the same time; if it cannot be asked, what is known already.
+  const more = await refusedByNode(node, manifest).catch((error: unknown) => {
+    if (problems.length > 0) return []
+    throw error
+  })
+  refuseIfWrong(manifest, [...problems, ...more])
   const plan = await planOf(node, manifest)
   showPlan(out, plan, { prune })
   const changes = changesOf(plan, prune)

@@ -4,16 +4,18 @@ import type { Command } from 'commander'
 import { act, type Context } from '../context.ts'
 import { UsageError } from '../failure.ts'
 import { ReloadingWorker } from '../handlers/reloading-worker.ts'
+import { plainLog } from '../handlers/worker-log.ts'
 import { addListenOptions, databaseOf, type ListenOptions } from '../serve-options.ts'
 import { onShutdown } from '../shutdown.ts'
 
 const defaultModule = 'src/handlers.ts'
+const quietLevel = 'error'
 const drainSec = 5
 const lookEveryMs = 500
 
 /** `carillon dev`: a node, PostgreSQL and your handlers, which are loaded again when you save. */
 export function registerDev(program: Command): void {
-  addListenOptions(program.command('dev'), 'error')
+  addListenOptions(program.command('dev'), quietLevel)
     .description('for development: a node, PostgreSQL in ./data, and your handlers, loaded again when they change')
     .option('--handlers <module>', `a module that exports handlers (default: ${defaultModule})`)
     .addHelpText('after', '\nExample:\n  $ carillon dev --handlers src/jobs.ts')
@@ -27,7 +29,9 @@ async function dev(context: Context, options: ListenOptions & { handlers?: strin
   const { createLogger, serve } = await import('@carillon/server')
   const { host, port } = options
   const shutdown = onShutdown(out)
-  const node = await serve({ host, port, ...databaseOf(context, options) }, createLogger(options.logLevel))
+  // Unless another level is asked for, a person reads it: plain lines about what goes wrong.
+  const logger = options.logLevel === quietLevel ? plainLog(out, 'node') : createLogger(options.logLevel)
+  const node = await serve({ host, port, ...databaseOf(context, options) }, logger)
   out.line(`Listening on ${node.url}  (docs: ${node.url}/docs)`)
   const worker = new ReloadingWorker(
     { module, urls: [node.url], drainSec },

@@ -2,7 +2,7 @@ import { createWorker } from '@carillon/sdk'
 import type { Command } from 'commander'
 import { act, type Context } from '../context.ts'
 import { loadHandlers } from '../handlers/load.ts'
-import { workerLog } from '../handlers/worker-log.ts'
+import { plainLog } from '../handlers/worker-log.ts'
 import { onShutdown } from '../shutdown.ts'
 import { parseSpan } from '../times.ts'
 
@@ -24,7 +24,15 @@ async function run(context: Context, options: { name?: string; drain: number }, 
   const { out, urls, globals } = context
   const handlers = await loadHandlers(path)
   const { token, tenant } = globals
-  const worker = createWorker({ urls, token, tenant, name: options.name, handlers, logger: workerLog(out) })
+  const worker = createWorker({
+    urls,
+    token,
+    tenant,
+    ...context.tls,
+    name: options.name,
+    handlers,
+    logger: plainLog(out, 'worker'),
+  })
   const shutdown = onShutdown(out)
   const names = handlers.map(({ definition }) => definition.name)
   out.note(`Handlers: ${names.join(', ')}`)

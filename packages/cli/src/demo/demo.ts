@@ -7,7 +7,7 @@ import type { Job } from '@carillon/contract'
 import { createWorker } from '@carillon/sdk'
 import type { Context } from '../context.ts'
 import { UsageError } from '../failure.ts'
-import { workerLog } from '../handlers/worker-log.ts'
+import { plainLog } from '../handlers/worker-log.ts'
 import { connect, type NodeClient } from '../node-client.ts'
 import { onShutdown } from '../shutdown.ts'
 import { jobColumns } from '../views.ts'
@@ -33,7 +33,7 @@ export async function runDemo(context: Context, options: DemoOptions): Promise<v
   if (port !== options.port) out.line(`Port ${options.port} is taken: using ${port}.`)
   const node = await serve({ host, port, dataDir: options.data }, createLogger('error'))
   const client = connect({ urls: [node.url] })
-  const worker = createWorker({ urls: [node.url], name: 'demo-worker', handlers, logger: workerLog(out) })
+  const worker = createWorker({ urls: [node.url], name: 'demo-worker', handlers, logger: plainLog(out, 'worker') })
   try {
     if (shutdown.signal.aborted) return
     await worker.start()

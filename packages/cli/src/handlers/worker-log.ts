@@ -2,11 +2,23 @@ import type { Logger } from '@carillon/sdk'
 import type { Output } from '../output.ts'
 import { printable } from '../table.ts'
 
-/** What a worker has to say, one line each. */
-export function workerLog(out: Output): Logger {
-  const say = (fields: Record<string, unknown>, message: string) => {
-    const cause = fields.error instanceof Error ? `: ${fields.error.message}` : ''
-    out.note(printable(`worker: ${message}${cause}`))
+/** What a worker or node has to say, one line each: what went wrong, with which handler and why. */
+export function plainLog(out: Output, who: 'worker' | 'node'): Logger & { debug: Logger['info'] } {
+  const say = (fields: object, message: string) => {
+    const { handler, executionId, attempt, error, err } = fields as Said
+    const cause = error ?? err
+    const what = handler === undefined ? '' : ` (${handler}, execution ${executionId}, attempt ${attempt})`
+    const why = cause === undefined ? '' : `: ${cause.name ?? 'Error'}: ${cause.message}`
+    out.note(printable(`${who}: ${message}${what}${why}`))
   }
-  return { info: () => {}, warn: say, error: say }
+  const quiet = () => {}
+  return { debug: quiet, info: quiet, warn: say, error: say }
+}
+
+interface Said {
+  handler?: string
+  executionId?: string
+  attempt?: number
+  error?: { name?: string; message: string }
+  err?: { name?: string; message: string }
 }

@@ -9,7 +9,7 @@ import { createWorker } from '@carillon/sdk'
 import { Output } from '../output.ts'
 import { loadHandlers } from './load.ts'
 import type { FromWorker, ToWorker, WorkerProcessOptions } from './messages.ts'
-import { workerLog } from './worker-log.ts'
+import { plainLog } from './worker-log.ts'
 
 const options = JSON.parse(process.argv[2]!) as WorkerProcessOptions
 const output = new Output({ json: false, color: true, verbose: false })
@@ -27,7 +27,7 @@ try {
   const handlers = await loadHandlers(options.module)
   for (const { module } of handlers) if (module?.protocol === 'file:') files.add(fileURLToPath(module))
   const { urls, token, tenant } = options
-  const worker = createWorker({ urls, token, tenant, handlers, logger: workerLog(output) })
+  const worker = createWorker({ urls, token, tenant, handlers, logger: plainLog(output, 'worker') })
   const stop = () => void worker.stop({ drainSec: options.drainSec }).finally(() => process.exit(0))
   process.on('disconnect', stop)
   process.on('message', (message: ToWorker) => {

@@ -1,3 +1,4 @@
+import { checkOperations } from './check-jobs.ts'
 import { eventOperations } from './events.ts'
 import { executionOperations } from './executions.ts'
 import { jobOperations } from './jobs.ts'
@@ -8,6 +9,7 @@ import { workerOperations } from './workers.ts'
 /** Every operation, by its id. */
 export const api = {
   ...jobOperations,
+  ...checkOperations,
   ...executionOperations,
   ...workerOperations,
   ...eventOperations,

@@ -2,6 +2,7 @@
 export const apiPaths = {
   createJob: 'POST /v1/jobs',
   createJobs: 'POST /v1/jobs/batch',
+  checkJobs: 'POST /v1/jobs/check',
   listJobs: 'GET /v1/jobs',
   getJob: 'GET /v1/jobs/:jobId',
   replaceJob: 'PUT /v1/jobs/:jobId',

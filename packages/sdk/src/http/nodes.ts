@@ -11,6 +11,7 @@ import { type Dispatcher, Pool } from 'undici'
 import { Backoff } from '../backoff.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { consoleLogger, type Logger } from '../logger.ts'
+import { NoAnswer, noAnswer, noneAnswered } from './no-answer.ts'
 import { type Candidate, NodeChoice } from './node-choice.ts'
 import { isOpenToOthers, type NodeOptions, nodeAddresses } from './node-options.ts'
 import { problemError, type RawAnswer } from './problem.ts'
@@ -52,22 +53,6 @@ interface Node extends Candidate {
 const connectMs = 3_000
 const probeMs = 2_000
 const unable = new Set([502, 503, 504])
-
-/** A node gave no answer of its own. */
-class NoAnswer extends Error {
-  readonly error: CarillonError
-  /** The request cannot have reached the node. */
-  readonly untaken: boolean
-  /** The node was silent, rather than away. */
-  readonly silent: boolean
-
-  constructor(error: CarillonError, { untaken = false, silent = false } = {}) {
-    super(error.message)
-    this.error = error
-    this.untaken = untaken
-    this.silent = silent
-  }
-}
 
 /**
  * Asks an installation, at whichever of its nodes answers.
@@ -135,7 +120,7 @@ export class Nodes {
     const { signal = never, repeatable = isRepeatable(request) } = request
     const until = this.#clock.now() + (this.#options.patienceMs ?? 0)
     const backoff = new Backoff()
-    const asked = new Set<Node>()
+    const asked = new Map<Node, CarillonError>()
     for (;;) {
       signal.throwIfAborted()
       if (this.#closed) throw new CarillonError('UNAVAILABLE', 'This link is closed')
@@ -146,10 +131,10 @@ export class Nodes {
       } catch (thrown) {
         if (!(thrown instanceof NoAnswer)) throw thrown
         this.#rest(node, thrown)
-        asked.add(node)
+        asked.set(node, thrown.error)
         if (!thrown.untaken && !repeatable) throw thrown.error
         if (!asked.has(this.#choice.current())) continue
-        if (this.#clock.now() >= until) throw thrown.error
+        if (this.#clock.now() >= until) throw noneAnswered([...asked.values()])
       }
       await backoff.wait(signal)
       asked.clear()
@@ -195,7 +180,7 @@ export class Nodes {
     } catch (thrown) {
       signal?.throwIfAborted()
       if (thrown instanceof NoAnswer || thrown instanceof CarillonError) throw thrown
-      throw noAnswer(node, thrown)
+      throw noAnswer(node.url, thrown)
     } finally {
       clearTimeout(timer)
     }
@@ -234,7 +219,7 @@ export class Nodes {
         const message = `${node.url} did not answer within ${timeoutMs} ms`
         throw new NoAnswer(new CarillonError('UNAVAILABLE', message), { silent: true })
       }
-      throw noAnswer(node, thrown)
+      throw noAnswer(node.url, thrown)
     } finally {
       clearTimeout(timer)
       signal?.removeEventListener('abort', abort)
@@ -273,26 +258,6 @@ const never = new AbortController().signal
 
 function isRepeatable({ method, headers = {} }: NodeRequest): boolean {
   return method === 'GET' || method === 'DELETE' || 'idempotency-key' in headers
-}
-
-/** Ways in which a connection does not come about. */
-const unreachable = new Set([
-  'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'UND_ERR_CONNECT_TIMEOUT',
-])
-
-function noAnswer({ url }: Node, thrown: unknown): Error {
-  const { code = '', message } = thrown as { code?: string; message?: string }
-  const options = { cause: thrown }
-  if (code === 'UND_ERR_INVALID_ARG') {
-    return new CarillonError('CONFIG_INVALID', `The request cannot be sent: ${message}`, options)
-  }
-  const error = new CarillonError('UNAVAILABLE', `${url} gave no answer: ${message || code}`, options)
-  return new NoAnswer(error, { untaken: unreachable.has(code), silent: code === 'UND_ERR_CONNECT_TIMEOUT' })
 }
 
 function bodyOf(node: Node, { headers, text }: RawAnswer): unknown {

@@ -10,6 +10,7 @@ import type { AbortCode } from '../errors.ts'
 import type { Logger } from '../logger.ts'
 import type { ContextHost } from './context.ts'
 import type { Settlement } from './executor.ts'
+import { FailureLog } from './failure-log.ts'
 import type { HandlerSlots } from './handler-slots.ts'
 import type { Held, HeldTable } from './held.ts'
 import { type CompleteIn, HeldContextHost } from './held-context.ts'
@@ -34,10 +35,12 @@ export interface EnderOptions {
 
 export class Ender implements Settlement {
   readonly #options: EnderOptions
+  readonly #failures: FailureLog
   #runaways = 0
 
   constructor(options: EnderOptions) {
     this.#options = options
+    this.#failures = new FailureLog(options)
   }
 
   /** Handlers that go on although their attempt is over. */
@@ -144,6 +147,7 @@ export class Ender implements Settlement {
     }
     held.state = 'REPORTING'
     held.outcome = outcome
+    this.#failures.ended(held, outcome)
     this.#options.onOutcome(held)
   }
 

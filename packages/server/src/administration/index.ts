@@ -1,4 +1,6 @@
 /** For programs that look after an installation: they reach its database, but start no node. */
+import '../node-version.ts'
+
 import '../lib/temporal.ts'
 
 export { type ClockChangeView, type Fires, type FireView, type PreviewInput, previewFires } from '../jobs/preview.ts'

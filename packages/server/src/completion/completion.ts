@@ -10,7 +10,7 @@ import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
 import { defer } from '../store/executions/defer.ts'
 import { type ExecutionRules, readRules } from '../store/executions/read-rules.ts'
-import { type AttemptVerdict, report } from '../store/executions/report.ts'
+import { type AttemptEnd, type AttemptVerdict, report } from '../store/executions/report.ts'
 import type { Isolation } from '../store/quarantine/isolation.ts'
 import type { QueueRow } from '../store/quarantine/set-aside.ts'
 import { wasTooSlow } from '../store/trouble.ts'
@@ -23,6 +23,8 @@ export interface CompletionOptions {
   isolation: Isolation
   /** Told, after the commit, of executions that may have gone DEAD, if that matters to their job; never of a success. */
   onDead?: (executionIds: string[]) => void
+  /** Told, after the commit, of every execution that went DEAD by this. */
+  onDeadLetters?: (letters: readonly Pick<AttemptEnd, 'executionId' | 'reason' | 'error'>[]) => void
   /** A number between 0 and 1, for jitter. */
   chance?: () => number
 }
@@ -112,10 +114,9 @@ export class Completion {
     for (const ending of endings) last.set(ending.executionId, ending)
     const isLast = (ending: Ending) => last.get(ending.executionId) === ending
     const told = last.size === endings.length ? endings : endings.filter(isLast)
-    const answer = await report(
-      database,
-      told.map((ending) => decide(ending, rules?.get(ending.executionId) ?? null, now, chance())),
-    )
+    const decided = told.map((ending) => decide(ending, rules?.get(ending.executionId) ?? null, now, chance()))
+    const answer = await report(database, decided)
+    this.#tellDead(decided, answer.verdicts)
     // An id that is named twice (a repeated report) is BUSY but for the last time.
     let next = 0
     const verdicts =
@@ -128,6 +129,13 @@ export class Completion {
       this.#options.onDead?.(matter.filter((id) => ended.has(id)))
     }
     return verdicts
+  }
+
+  #tellDead(decided: readonly AttemptEnd[], verdicts: readonly AttemptVerdict[]): void {
+    const { onDeadLetters } = this.#options
+    if (onDeadLetters === undefined) return
+    const dead = decided.filter(({ next }, at) => next === 'DEAD' && verdicts[at] === 'ACCEPTED')
+    if (dead.length > 0) onDeadLetters(dead)
   }
 }
 

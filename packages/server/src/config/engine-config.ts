@@ -3,8 +3,12 @@ import { hostname } from 'node:os'
 import { CarillonError, checkOptions, defaults } from '@carillon/contract'
 
 export interface EngineConfig {
+  /** For people, in logs and lists; host and process id unless given. */
   readonly nodeName: string
-  /** A PostgreSQL database, or a pooler before it that lends connections by the transaction, such as PgBouncer. */
+  /**
+   * The PostgreSQL database of the installation, `postgres://user:password@host:5432/database`, or a pooler before it that
+   * lends connections by the transaction, such as PgBouncer.
+   */
   readonly databaseUrl: string
   /** Behind such a pooler: a URL of PostgreSQL itself, for LISTEN, locks and migrations. */
   readonly directUrl?: string
@@ -12,18 +16,25 @@ export interface EngineConfig {
   readonly maxConnections: number
   /** Set at the creation of an installation; later nodes take what is there. */
   readonly shardCount: number
+  /** How much time one partition of the history holds. Set at the creation of an installation. */
   readonly partitionHours: number
+  /** How long history is kept. Set at the creation of an installation. */
   readonly retentionDays: number
   /** How long a node may be silent before others take its shards. */
   readonly leaseMs: number
+  /** How often a node renews its lease on its shards; at most half of `leaseMs`. */
   readonly renewEveryMs: number
   /** How long the main thread may be busy before the node gives up its shards. */
   readonly lifeMs: number
+  /** How long a statement may take; below `leaseMs`, so that a frozen leader holds no lock past its lease. */
   readonly statementTimeoutMs: number
+  /** How often a node looks for due work when no hint comes. */
   readonly pollMs: number
   /** How far ahead of their time jobs are read. */
   readonly windowMs: number
+  /** How often workers say that they live; at most half of `workerLostMs`. */
   readonly heartbeatEveryMs: number
+  /** Silent for so long, a worker loses what it holds. */
   readonly workerLostMs: number
   /** Silent for so long, a worker gets no new leases. Half of workerLostMs unless given. */
   readonly workerSuspectMs: number
@@ -31,6 +42,7 @@ export interface EngineConfig {
   readonly maxWaiting: number
   /** How long a long poll may wait; behind a proxy that gives up sooner, less than it. */
   readonly maxPollMs: number
+  /** How often the sweeper looks for lost workers, overdue attempts and deadlines. */
   readonly sweepEveryMs: number
   /** Pools of its own that a tenant may have. */
   readonly maxPoolsPerTenant: number

@@ -6,13 +6,17 @@ import { isLoopback } from './loopback.ts'
 import { type TargetConfig, type TargetSettings, targetConfig } from './target-config.ts'
 
 export interface ServeSettings {
+  /** The address to listen on; 127.0.0.1 unless given. */
   host?: string
+  /** The port to listen on, 7171 unless given; 0 takes a free one. */
   port?: number
   /** A PostgreSQL of its own in this directory, instead of `databaseUrl`. */
   dataDir?: string
+  /** The PostgreSQL database of the installation. */
   databaseUrl?: string
   /** If `databaseUrl` leads to PgBouncer in transaction mode: a URL of PostgreSQL itself. */
   directUrl?: string
+  /** Settings of the node itself: see above. */
   engine?: Omit<EngineSettings, 'databaseUrl' | 'directUrl'>
   /** Who may come in. Left out: on loopback everybody, elsewhere whoever has an API key. */
   auth?: 'off' | AuthSettings
@@ -22,6 +26,7 @@ export interface ServeSettings {
   targets?: TargetSettings
   /** How long a request may take to arrive; against clients that send slowly or never. */
   requestTimeoutMs?: number
+  /** How much to log; `info` unless given. */
   logLevel?: string
   /** Allow plain text and `auth: 'off'` off loopback. */
   insecure?: boolean

@@ -2,7 +2,7 @@
  * API keys: `crl_<keyId>_<secret>`. The id says which key it is and may be shown; of the secret only the SHA-256 is kept.
  * 256 random bits cannot be guessed, so they need neither salt nor a slow hash.
  */
-import { hash, randomBytes } from 'node:crypto'
+import crypto, { randomBytes } from 'node:crypto'
 
 export const apiKeyPrefix = 'crl_'
 
@@ -28,5 +28,5 @@ export function parseApiKey(text: string): { keyId: string; hash: Buffer } | nul
 }
 
 function hashOf(secret: string): Buffer {
-  return hash('sha256', secret, 'buffer')
+  return crypto.hash('sha256', secret, 'buffer')
 }

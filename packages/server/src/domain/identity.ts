@@ -3,11 +3,11 @@
  * two rows, whoever dispatches it and however often: the primary key is the idempotency key. It is a UUID of version 8:
  * 48 bits of nominal time in milliseconds (so ids sort by time and the ledger is partitioned by id), then a hash.
  */
-import { hash, randomBytes } from 'node:crypto'
+import crypto, { randomBytes } from 'node:crypto'
 
 /** The execution id of the occurrence of `jobId` at `nominal` (milliseconds since 1970). */
 export function occurrenceId(jobId: string, nominal: number): string {
-  return compose(nominal, hash('sha256', `${jobId}:${nominal}`, 'hex'))
+  return compose(nominal, crypto.hash('sha256', `${jobId}:${nominal}`, 'hex'))
 }
 
 /**

@@ -2,14 +2,14 @@
  * Jitter spreads jobs with one schedule over time. The offset is a function of the job id alone: the same on every
  * node and after every restart, so an occurrence keeps its identity (its nominal time) and its due time.
  */
-import { hash } from 'node:crypto'
+import crypto from 'node:crypto'
 import { CarillonError } from '@carillon/contract'
 import type { Schedule } from './schedule.ts'
 
 /** Whole milliseconds, uniform over [0, jitterSec × 1000). [m] 0.7 µs. */
 export function jitterOffsetMs(jobId: string, jitterSec: number): number {
   if (jitterSec <= 0) return 0
-  const bits = Number.parseInt(hash('sha256', jobId, 'hex').slice(0, 12), 16)
+  const bits = Number.parseInt(crypto.hash('sha256', jobId, 'hex').slice(0, 12), 16)
   return Math.floor((bits / 2 ** 48) * jitterSec * 1_000)
 }
 

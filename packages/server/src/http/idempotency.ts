@@ -2,7 +2,7 @@
  * Requests with an Idempotency-Key: the first answer is stored in the transaction that does what was asked for, and given
  * again to whoever repeats the request, for 24 hours. What was refused leaves nothing behind.
  */
-import { hash } from 'node:crypto'
+import crypto from 'node:crypto'
 import { CarillonError } from '@carillon/contract'
 import type { ApiOperation } from '@carillon/contract/api'
 import type { Database } from '../store/database.ts'
@@ -30,7 +30,12 @@ export async function answerOnce(
   if (key === undefined) return act(undefined)
   // The same key for another job is another request, as is one with another body.
   const asked = `${JSON.stringify(request.params ?? {})}\n${request.rawBody}`
-  const same = { tenant: request.caller.tenant, route: `${method} ${path}`, key, hash: hash('sha256', asked, 'hex') }
+  const same = {
+    tenant: request.caller.tenant,
+    route: `${method} ${path}`,
+    key,
+    hash: crypto.hash('sha256', asked, 'hex'),
+  }
   for (;;) {
     try {
       return await act(same)

@@ -93,8 +93,17 @@ export class PostgresLeadership implements Leadership {
       shards.length === this.#shards.length &&
       shards.every((s, i) => s.shard === this.#shards[i]!.shard && s.epoch === this.#shards[i]!.epoch)
     if (same) return
+    this.#tell(shards)
     this.#shards = shards
     for (const listener of this.#listeners) listener(shards)
+  }
+
+  #tell(shards: readonly LedShard[]): void {
+    const before = new Set(this.#shards.map(({ shard }) => shard))
+    const gained = shards.filter(({ shard }) => !before.has(shard)).length
+    const lost = this.#shards.length - (shards.length - gained)
+    const message = gained > 0 ? 'this node took over shards' : 'this node gave up shards'
+    this.#options.logger.info({ gained, lost, leads: shards.length }, message)
   }
 
   #watchClock(): void {

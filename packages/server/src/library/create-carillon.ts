@@ -13,9 +13,11 @@ import { Carillon } from './carillon.ts'
 export interface CarillonOptions extends EngineSettings {
   /** A PostgreSQL of its own, started from an npm package into this directory. Must be asked for. */
   embedded?: { dataDir: string; port?: number }
+  /** The tenant of calls that name none; `default` unless given. */
   tenant?: string
   /** What HTTP and shell targets may do in this process; as for a served node, HTTP targets run unless `{ http: false }`. */
   targets?: TargetSettings
+  /** Takes what there is to log: anything with debug, info, warn and error, such as a pino logger. */
   logger?: Logger
   /** How much to log to stdout when no `logger` is given; `warn` unless given, which shows what fails. */
   logLevel?: string

@@ -73,6 +73,7 @@ async function startNode(
   try {
     await worker?.start()
     await http.start()
+    logger.info({ url: http.url }, 'listening')
   } catch (error) {
     await worker?.stop()
     await engine.stop()

@@ -1,4 +1,5 @@
 /** For tests of one's own handlers and schedules, on a clock that the test sets. */
+import '../node-version.ts'
 
 export { type ImplementOptions, implementHandler, type RegisteredHandler } from '@carillon/sdk'
 export { createTestCarillon } from './create-test-carillon.ts'

@@ -6,7 +6,18 @@ import { endOfTime } from './databases.ts'
 /** ISO 8601 with a zone or offset, milliseconds since 1970, or a Date. */
 export type InstantInput = string | number | Date
 /** ISO 8601 (`PT6H`, `P1M`), `{ hours: 6 }`, or milliseconds. Days and months are those of UTC. */
-export type DurationInput = string | number | Temporal.DurationLike
+export type DurationInput = string | number | DurationParts
+
+export interface DurationParts {
+  years?: number
+  months?: number
+  weeks?: number
+  days?: number
+  hours?: number
+  minutes?: number
+  seconds?: number
+  milliseconds?: number
+}
 
 /** Ids hold the time in 48 bits, and a day before it must still be there to be kept. */
 const earliest = Date.UTC(1970, 0, 3)

@@ -41,6 +41,8 @@ const reportAgainMs = 5_000
 const share = 0.02
 /** What is lost is noticed within 35 s of 30: that leaves 3 s for the pause, the rest for the look itself and what it ends. */
 export const longestPauseMs = (lostMs: number) => lostMs / 10
+/** Workers in one line of the log. */
+const mostNamed = 10
 
 export class Sweeper {
   readonly #options: SweeperOptions
@@ -96,9 +98,12 @@ export class Sweeper {
 
   async #endLost(lost: Stray[]): Promise<void> {
     const { database, logger, lostMs } = this.#options
-    if (lost.length > 0) logger.warn({ executions: lost.length }, 'workers are lost; their executions are taken over')
+    if (lost.length > 0) {
+      const workers = [...new Set(lost.map(({ workerId }) => workerId))].slice(0, mostNamed)
+      logger.warn({ workers, executions: lost.length }, 'workers are lost; their executions are taken over')
+    }
     await this.#end(lost, ({ began }) => ({ outcome: 'WORKER_LOST', began }))
-    await removeSilent(database, lostMs)
+    for (const worker of await removeSilent(database, lostMs)) logger.info(worker, 'a worker is lost and forgotten')
   }
 
   async #release(): Promise<void> {

@@ -62,12 +62,16 @@ export async function readStrays(
   }))
 }
 
-/** Workers silent for so long that they are forgotten; those that still hold something stay until it is taken over. */
-export async function removeSilent(database: Database, silentMs: number): Promise<void> {
-  await database.query(
+/** Forgets workers silent for so long, and answers them; those that still hold something stay until it is taken over. */
+export async function removeSilent(
+  database: Database,
+  silentMs: number,
+): Promise<{ workerId: string; name: string }[]> {
+  return database.query<{ workerId: string; name: string }>(
     'remove-silent',
     `delete from carillon.workers w where w.seen_at < coalesce($2, clock_timestamp()) - $1 * interval '1 millisecond'
-       and not exists (select from carillon.running r where r.worker_id = w.worker_id)`,
+       and not exists (select from carillon.running r where r.worker_id = w.worker_id)
+     returning w.worker_id "workerId", w.name`,
     [silentMs, database.now],
   )
 }

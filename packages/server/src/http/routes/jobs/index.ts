@@ -1,5 +1,6 @@
 import { backfillJob } from './backfill.ts'
 import { createJobs } from './batch.ts'
+import { checkJobs } from './check.ts'
 import { createJob } from './create.ts'
 import { deleteJob } from './delete.ts'
 import { listJobExecutions } from './executions.ts'
@@ -14,6 +15,7 @@ import { triggerJob } from './trigger.ts'
 export const jobsRoutes = {
   createJob,
   createJobs,
+  checkJobs,
   listJobs,
   getJob,
   replaceJob,

@@ -1,0 +1,56 @@
+import { CarillonError, type ErrorDetail, type JobInput } from '@carillon/contract'
+import { api } from '@carillon/contract/api'
+import { reservedPrefix } from '../../../jobs/target.ts'
+import { Problems } from '../../../jobs/validate.ts'
+import { breather } from '../../../lib/breather.ts'
+import { definitionProblems } from '../../definition-problems.ts'
+import { ok, route } from '../../route.ts'
+import type { Services } from '../../services.ts'
+import { reserved } from '../workers/register.ts'
+
+const mostErrors = 1_000
+
+/** What this node would refuse of these definitions. Nothing is created. */
+export const checkJobs = route(api.checkJobs, async ({ body, caller }, services) => {
+  const { jobs, pools = [] } = body as { jobs: unknown[]; pools?: unknown[] }
+  const errors: ErrorDetail[] = pools.flatMap((name, at) => poolProblems(name, `/pools/${at}`))
+  const coming = new Set(pools)
+  const breathe = breather()
+  for (const [at, job] of jobs.entries()) {
+    const pause = breathe()
+    if (pause) await pause
+    const found = definitionProblems(job, services.clock.now())
+    found.push(...(await placeProblems(job, caller.tenant, coming, services)))
+    for (const { pointer = '', ...rest } of found) errors.push({ pointer: `/jobs/${at}${pointer}`, ...rest })
+    if (errors.length > mostErrors) break
+  }
+  return ok({ errors: errors.slice(0, mostErrors) })
+})
+
+function poolProblems(name: unknown, pointer: string): ErrorDetail[] {
+  const problems = new Problems()
+  problems.text(pointer, name, 200)
+  const found = [...problems.error().errors]
+  if (typeof name === 'string' && name.startsWith(reservedPrefix)) found.push(reserved(pointer))
+  return found
+}
+
+/** Whether its pool is there, or will be, and its target allowed. */
+async function placeProblems(
+  job: unknown,
+  tenant: string,
+  coming: ReadonlySet<unknown>,
+  { jobs }: Services,
+): Promise<ErrorDetail[]> {
+  const { target } = (job ?? {}) as JobInput
+  if (typeof target !== 'object' || target === null || coming.has(target.pool)) return []
+  try {
+    await jobs.require(tenant, job as JobInput)
+    return []
+  } catch (error) {
+    if (error instanceof CarillonError && error.status < 500) return [...error.errors]
+    // A target of any shape may be here; what is wrong with its shape has been said.
+    if (error instanceof TypeError) return []
+    throw error
+  }
+}

@@ -4,6 +4,7 @@
 create or replace function carillon.past_time(p_lost_ms float8, p_limit int, p_now timestamptz default null)
 returns table (execution_id uuid, job_id uuid, tenant text, scheduled_for bigint, why text)
 language plpgsql stable
+set jit = off
 as $$
 #variable_conflict use_column
 declare

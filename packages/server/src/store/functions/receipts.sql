@@ -7,7 +7,7 @@ create or replace function carillon.write_beat(
   p_now timestamptz default null)
 returns table (beat bigint, at bigint, timeline text, old_beat bigint, old_at bigint, old_timeline text)
 language plpgsql volatile
-set plan_cache_mode = force_generic_plan set enable_seqscan = off
+set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
@@ -45,7 +45,7 @@ end $$;
 create or replace function carillon.verify_receipts(p_tenant text, p_from bigint, p_before bigint, p_rows bigint)
 returns table (minute bigint, acknowledged bigint, kept bigint)
 language plpgsql stable
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 as $$
 #variable_conflict use_column

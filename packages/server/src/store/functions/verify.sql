@@ -12,7 +12,7 @@ create or replace function carillon.verify_jobs(
 returns table (job_id uuid, state text, tenant text, version int, created_at bigint, updated_at bigint, nominal bigint,
   spans json, definitions json, standing boolean)
 language plpgsql stable
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 as $$
 #variable_conflict use_column
@@ -65,7 +65,7 @@ create or replace function carillon.verify_ledger(p_jobs uuid[], p_lows uuid[], 
 returns table (job_id uuid, id uuid, nominal bigint, origin text, state text, reason text, "last" bigint, "count" int,
   version int, due_at bigint, fired_at bigint)
 language plpgsql stable
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 as $$
 #variable_conflict use_column
@@ -93,7 +93,7 @@ end $$;
 create or replace function carillon.verify_reaches(p_jobs uuid[], p_lows uuid[])
 returns table (job_id uuid, id uuid, nominal bigint, "last" bigint, reason text, version int, fired_at bigint)
 language plpgsql stable
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 as $$
 #variable_conflict use_column

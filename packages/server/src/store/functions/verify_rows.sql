@@ -2,8 +2,8 @@
 -- sees the same moment: a stable function sees what its caller's statement sees.
 --
 -- p_after, p_before: ids, both exclusive. At most p_limit rows are walked over. Answers what is wrong (`why`), and the ids that
--- the caller computes again (`why` null, `origin` given); a row may be answered more than once. `once`: it fires once, or has. `last_id`, `walked`, `open` (executions that have not ended):
--- in every answer; alone in one if there is nothing else.
+-- the caller computes again (`why` null, `origin` given); a row may be answered more than once. `once`: it fires once, or has.
+-- `last_id`, `walked`, `open` (executions that have not ended): in every answer; alone in one if there is nothing else.
 -- p_lost_ms: a worker silent for that long is lost; null: nobody knows.
 --
 -- What must have ended: the engine has two minutes from the latest moment at which it had to act, and from when it could: the
@@ -15,7 +15,7 @@ create or replace function carillon.verify_rows(
 returns table (last_id uuid, walked int, open int, id uuid, job_id uuid, tenant text, nominal bigint, origin text, once boolean,
   why text)
 language plpgsql stable
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 as $$
 #variable_conflict use_column
@@ -119,8 +119,8 @@ begin
     join carillon.executions e on e.execution_id = w.execution_id and e.fence = any (v_fences)
     union all
     -- Ends without the row they are of, or of a row that says otherwise.
-    select n.execution_id, coalesce(e.job_id, n.execution_id), n.tenant, coalesce(e.scheduled_for, carillon.at(carillon.time_of(n.execution_id))),
-      null, false, case when e.execution_id is null then 'ROW_GONE' else 'STATE' end
+    select n.execution_id, coalesce(e.job_id, n.execution_id), n.tenant,
+      coalesce(e.scheduled_for, carillon.at(carillon.time_of(n.execution_id))), null, false, case when e.execution_id is null then 'ROW_GONE' else 'STATE' end
     from (
       select n.execution_id, n.tenant, n.state from carillon.endings n
       where p_job is null and p_tenant is null
@@ -168,7 +168,7 @@ end $$;
 create or replace function carillon.why_open(p_ids uuid[], p_lost_ms float8, p_due timestamptz)
 returns table (execution_id uuid, job_id uuid, tenant text, scheduled_for timestamptz, why text)
 language plpgsql stable
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 as $$
 #variable_conflict use_column

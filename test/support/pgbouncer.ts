@@ -44,9 +44,13 @@ server_idle_timeout = 5
   const account = await accountFor({ path: folder, cluster: folder } as never)
   if (account) for (const path of [folder, file]) await chown(path, account.uid, account.gid)
   const child = spawn(program, ['-q', file], { ...account, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] })
+  // It must not outlive a run that is interrupted.
+  const onExit = () => child.kill('SIGKILL')
+  process.once('exit', onExit)
   const said: string[] = []
   child.stderr.on('data', (text) => said.push(String(text)))
   const stop = async () => {
+    process.off('exit', onExit)
     await end(child)
     await rm(folder, { recursive: true, force: true })
   }

@@ -155,7 +155,7 @@ async function createInstallation(
     [settings.shardCount, settings.partitionHours, settings.retentionDays, now],
   )
   await client.query('insert into carillon.shards (shard) select generate_series(0, $1 - 1)', [settings.shardCount])
-  await client.query(`insert into carillon.pools (pool, name) values ('default', 'default')`)
+  await client.query(`insert into carillon.pools (pool) values ('default')`)
 }
 
 /**

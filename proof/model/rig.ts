@@ -36,7 +36,7 @@ const dayMs = 86_400_000
 
 const deaf: Signals = { publish() {}, subscribe: () => () => {}, async start() {}, async stop() {} }
 /** What is not emptied between two runs. The audit cannot be. */
-const kept = ['migrations', 'function_texts', 'installation', 'shards', 'pools', 'audit']
+const kept = ['migrations', 'function_texts', 'installation', 'secrets', 'shards', 'pools', 'audit']
 
 export class Rig {
   readonly database: Database

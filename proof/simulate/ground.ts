@@ -57,7 +57,7 @@ export class Ground {
         v_full text := (
           select string_agg(format('carillon.%I', c.relname), ', ') from pg_class c
           where c.relnamespace = 'carillon'::regnamespace and c.relkind = 'r' and pg_relation_size(c.oid) > 0
-            and c.relname not in ('migrations', 'function_texts'));
+            and c.relname not in ('migrations', 'function_texts', 'secrets'));
       begin
         if v_full is not null then
           execute 'truncate ' || v_full || ' restart identity';

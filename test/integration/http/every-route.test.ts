@@ -105,13 +105,16 @@ describe('another tenant, about what is A’s', () => {
   })
 
   it('cannot serve A’s pool, and is not told of it', async () => {
-    const pools = [{ pool: secrets.pool, handlers: ['of-b'], slots: 1 }]
-    const worker = await on.node.ask('POST /v1/workers', { name: 'of-b', pools }, on.asB)
-    expect(refusal(worker)).toEqual({ status: 403, code: 'POOL_NOT_YOURS' })
     const target = { pool: `${secrets.pool}x`, handler: 'of-b' }
     const job = await on.node.ask('POST /v1/jobs', { type: 'ONE_SHOT', target }, on.asB)
     expect(refusal(job)).toEqual({ status: 422, code: 'POOL_UNKNOWN' })
     expect(job.body.errors[0].hint).not.toContain(secrets.pool)
+    const pools = [{ pool: secrets.pool, handlers: [secrets.handler], slots: 1 }]
+    const { status, body } = await on.node.ask('POST /v1/workers', { name: 'of-b', pools }, on.asB)
+    expect(status).toBe(201)
+    const wish = { pool: secrets.pool, slots: 10, waitMs: 0 }
+    const leased = await on.node.ask(`POST /v1/workers/${body.workerId}/lease`, wish, on.asB)
+    expect(leased.body.executions).toEqual([])
   })
 })
 

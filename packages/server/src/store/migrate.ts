@@ -154,7 +154,7 @@ async function createInstallation(
   )
   await client.query('insert into carillon.shards (shard) select generate_series(0, $1 - 1)', [settings.shardCount])
   await client.query('select carillon.bind_shards($1)', [settings.shardCount])
-  await client.query(`insert into carillon.pools (pool, name) values ('default', 'default')`)
+  await client.query(`insert into carillon.pools (pool) values ('default')`)
 }
 
 /**

@@ -35,8 +35,8 @@ begin
       return jsonb_build_object('limit', p_max);
     end if;
     with born as (
-      insert into carillon.pools (pool, tenant, name)
-      select coalesce(p_tenant || U&'\001f', '') || n, p_tenant, n from unnest(v_new) n returning name)
+      insert into carillon.pools (pool, tenant)
+      select coalesce(p_tenant || U&'\001f', '') || n, p_tenant from unnest(v_new) n returning name)
     insert into carillon.audit (at, tenant, actor, action, subject)
     select coalesce(p_now, clock_timestamp()), p_tenant, p_actor, 'pool.created', b.name from born b;
   end if;

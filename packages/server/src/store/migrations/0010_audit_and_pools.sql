@@ -35,8 +35,7 @@ create trigger kept before delete on carillon.audit for each row execute functio
 
 -- A tenant's pools are its own names. `pool` is what the queue tables hold: an installation's pool is its name, a tenant's is the
 -- tenant, U+001F, which no name can contain, and the name. Pools of tenants that are there already keep their plain name.
-alter table carillon.pools add column name text collate "C";
-update carillon.pools set name = pool;
-alter table carillon.pools alter column name set not null;
+alter table carillon.pools add column name text collate "C" not null
+  generated always as (split_part(pool, U&'\001f', -1)) stored;
 create unique index pools_name on carillon.pools (tenant, name) nulls not distinct;
 drop function if exists carillon.register_worker(uuid, uuid, text, text, jsonb, timestamptz);

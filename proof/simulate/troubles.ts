@@ -125,11 +125,15 @@ export class Troubles {
     world.later(random.pick([8_000, 30_000, 70_000]), back, world.root)
   }
 
-  /** A worker dies for good, and then the node that sweeps, again and again. Nothing else happens. */
+  /** A worker at work dies for good, and then the node that sweeps, again and again. Nothing else happens. */
   #watchersDie(): void {
     const { world, random, faults, workers } = this.#options
     const worker = random.pick(workers)
-    if (!worker.isUp || worker.workerId === null) return
+    if (this.#over) return
+    if (!worker.isBusy || worker.workerId === null) {
+      world.later(100, () => this.#watchersDie(), world.root)
+      return
+    }
     faults.add('WORKER_DIES', worker.name)
     worker.crash()
     this.silenced.push({ workerId: worker.workerId, at: world.now })

@@ -41,6 +41,7 @@ export class SimulatedWorker {
   readonly #around: WorkerSurroundings
   #process: Owner
   #worker: Worker | null = null
+  #running = 0
 
   constructor(name: string, around: WorkerSurroundings) {
     this.name = name
@@ -57,6 +58,11 @@ export class SimulatedWorker {
     return this.#process
   }
 
+  /** Whether handlers of it run at this moment. */
+  get isBusy(): boolean {
+    return this.isUp && this.#running > 0
+  }
+
   /** Of the process that is up, or was last. */
   get workerId(): string | null {
     return this.#worker?.workerId ?? null
@@ -66,6 +72,7 @@ export class SimulatedWorker {
     const { world, random } = this.#around
     const process = world.spawn(this.name)
     this.#process = process
+    this.#running = 0
     Object.assign(process, clock)
     world.as(process, () => {
       const worker = this.#make(random)
@@ -101,6 +108,8 @@ export class SimulatedWorker {
       world.note(`run ${what} ${executionId} ${fence}`)
       runs.push({ worker: this.name, what, executionId, fence, attempt, at: world.now })
     }
+    const worker = this.#worker
+    this.#running++
     note('BEGAN')
     try {
       const result = await this.#behave(ctx)
@@ -109,6 +118,8 @@ export class SimulatedWorker {
     } catch (error) {
       note(ctx.signal.aborted ? 'STOPPED' : 'FAILED')
       throw error
+    } finally {
+      if (worker === this.#worker) this.#running--
     }
   }
 

@@ -66,7 +66,7 @@ export const jobInputFields = [
 export const scheduleOptionNames = [...namingFields, 'cron', 'every', ...schedulePolicyFields, ...executionPolicyFields]
 
 /** Options of `enqueue`, in library mode and of the client. */
-export const enqueueOptionNames = ['name', 'runAt', 'delayMs', 'dedupe', ...executionPolicyFields]
+export const enqueueOptionNames = ['name', 'runAt', 'timezone', 'dst', 'delayMs', 'dedupe', ...executionPolicyFields]
 
 export const retryPolicyFields = [
   ...['maxAttempts', 'backoff', 'initialDelayMs', 'factor', 'maxDelayMs', 'jitter', 'delaysMs', 'nonRetryableErrors'],

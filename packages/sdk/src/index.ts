@@ -20,6 +20,7 @@ export {
 } from './handler.ts'
 export { type NodeAnswer, type NodeOptions, type NodeRequest, Nodes } from './http/nodes.ts'
 export { encodeJson, type JsonKind } from './json.ts'
+export { endOfString, isUsual, JsonText, numbersIn } from './json-text.ts'
 export type { Logger } from './logger.ts'
 export { checkName } from './names.ts'
 export {

@@ -4,6 +4,7 @@
  * PostgreSQL's `text` takes.
  */
 import { CarillonError, type ErrorCode, limits } from '@carillon/contract'
+import { JsonText } from './json-text.ts'
 import { pointerTo } from './pointer.ts'
 
 export type JsonKind = 'payload' | 'result' | 'progress'
@@ -42,6 +43,10 @@ const kinds: Record<JsonKind, { invalid: ErrorCode; tooLarge: ErrorCode; maxByte
  */
 export function encodeJson(value: unknown, kind: JsonKind): string {
   let text: string | undefined
+  if (value instanceof JsonText) {
+    if (value.depth > limits.nesting) throw notJson(kind, tooDeep)
+    return withinSize(value.text, kind)
+  }
   let plain = true
   try {
     plain = isPlain(value, 0)
@@ -54,6 +59,10 @@ export function encodeJson(value: unknown, kind: JsonKind): string {
     if (kind === 'payload') throw notJson(kind, { pointer: '', problem: 'is undefined; pass null instead' })
     text = 'null'
   }
+  return withinSize(text, kind)
+}
+
+function withinSize(text: string, kind: JsonKind): string {
   const { maxBytes, tooLarge, hint } = kinds[kind]
   // A UTF-16 unit is at most three bytes of UTF-8: most texts need no counting.
   if (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes) {

@@ -97,6 +97,7 @@ export const executionOperations = {
     method: 'POST',
     path: '/v1/executions/:executionId/complete',
     bodyLimitBytes: 512 * 1024,
+    opaque: ['/result'],
     tag,
     scope: null,
     summary: 'Report the end of an execution whose HTTP target answered 202',

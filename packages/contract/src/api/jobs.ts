@@ -79,6 +79,9 @@ export const CreatedJob = Type.Object(
   { ...closed, title: 'CreatedJob', description: 'The job as it was created or found.' },
 )
 
+/** Twice the largest payload: other programs write it with spaces and `\\u` escapes. */
+const withPayload = { bodyLimitBytes: 512 * 1024, opaque: ['/payload'] }
+
 const BatchItem = Type.Object(
   {
     jobId: Type.Optional(Described(Uuid, 'The id of the job or submission.')),
@@ -108,6 +111,7 @@ export const jobOperations = {
       'that was there (200).',
     headers: submissionHeaders,
     body: NewJobInput,
+    ...withPayload,
     answers: {
       201: { description: 'Created', schema: CreatedJob, links: ofJob },
       200: { description: 'It was there already', schema: CreatedJob, links: ofJob },
@@ -119,6 +123,7 @@ export const jobOperations = {
     path: '/v1/jobs/batch',
     heavy: true,
     bodyLimitBytes: 16 * 1024 * 1024,
+    opaque: ['/jobs/*/payload'],
     tag,
     scope: 'jobs:write',
     summary: 'Create up to 10,000 jobs or submissions',
@@ -217,6 +222,7 @@ export const jobOperations = {
     params: jobParams,
     headers: ifMatchHeaders,
     body: JobReplacement,
+    ...withPayload,
     answers: { 200: { description: 'As it is now', schema: Job, links: ofJob } },
     errors: ['JOB_NOT_FOUND', 'VERSION_MISMATCH', ...ofDefinitions, 'STATE_CONFLICT'],
   }),
@@ -230,6 +236,7 @@ export const jobOperations = {
     params: jobParams,
     headers: ifMatchHeaders,
     body: JobPatch,
+    ...withPayload,
     bodyTypes: ['application/merge-patch+json'],
     answers: { 200: { description: 'As it is now', schema: Job, links: ofJob } },
     errors: ['JOB_NOT_FOUND', 'VERSION_MISMATCH', ...ofDefinitions, 'STATE_CONFLICT'],
@@ -287,6 +294,7 @@ export const jobOperations = {
       'A paused job too. Where the overlap policy forbids it, the run is recorded as SKIPPED (OVERLAP) and the answer is 409.',
     params: jobParams,
     headers: submissionHeaders,
+    ...withPayload,
     body: Type.Optional(
       Type.Object(
         {

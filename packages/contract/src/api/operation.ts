@@ -35,8 +35,12 @@ export interface ApiOperation {
   roughBody?: TSchema
   /** Media types of the body besides application/json. */
   bodyTypes?: string[]
-  /** 1 MiB unless given. */
+  /** 64 KiB unless given. */
   bodyLimitBytes?: number
+  /**
+   * Places of the body that are passed on as they were written: JSON pointers in which `*` stands for every item of a list.
+   */
+  opaque?: readonly string[]
   /** It may ask much of the database: of these a node answers only a few at once. */
   heavy?: boolean
   answers: Record<number, Answer>

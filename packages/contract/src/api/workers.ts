@@ -67,6 +67,7 @@ export const workerOperations = {
     method: 'POST',
     path: '/v1/workers/:workerId/report',
     bodyLimitBytes: 16 * 1024 * 1024,
+    opaque: ['/outcomes/*/result', '/outcomes/*/progress', '/progress/*/progress'],
     tag: 'Workers',
     scope: 'work',
     summary: 'Report outcomes; also the heartbeat',

@@ -8,6 +8,8 @@ import type { ApiOperation } from '@carillon/contract/api'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Logger } from '../observability/logger.ts'
 import type { Authenticator } from './auth/authenticator.ts'
+import { readBody } from './body/read-body.ts'
+import { type BodyBounds, bodyTooLarge } from './body/scanner.ts'
 import { refuseConnection } from './broken-connection.ts'
 import { problemOf, problemType, requestError } from './problem.ts'
 import { requestCheck } from './request-checks.ts'
@@ -30,10 +32,11 @@ declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | null
     rawBody: string
+    /** Gives back the place that the body takes. */
+    leave: () => void
   }
 }
 
-const mebibyte = 1024 * 1024
 /** Others, which Fastify would take, are refused before it looks at them. */
 const methods = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])
 const nobody: Caller = { tenant: '', platform: false, scopes: new Set(), actor: 'nobody' }
@@ -43,7 +46,6 @@ export function createApp(options: AppOptions): FastifyInstance {
   const headersTimeout = Math.min(10_000, requestTimeoutMs)
   const patience = { headersTimeout, connectionsCheckingInterval: Math.min(2_000, requestTimeoutMs) }
   const app = Fastify({
-    bodyLimit: mebibyte,
     https: options.tls ? { ...options.tls, ...patience, minVersion: 'TLSv1.2', handshakeTimeout: 10_000 } : null,
     // Against clients that send slowly or never: a request must be there after these times, however it trickles in.
     requestTimeout: requestTimeoutMs,
@@ -60,7 +62,8 @@ export function createApp(options: AppOptions): FastifyInstance {
   } as object) as unknown as FastifyInstance
   app.decorateRequest('caller', null)
   app.decorateRequest('rawBody', '')
-  parseJson(app)
+  app.decorateRequest('leave', nothing)
+  app.removeAllContentTypeParsers()
   app.setSerializerCompiler(() => JSON.stringify)
   app.setValidatorCompiler(() => () => true)
   app.setErrorHandler((error, request, reply) => {
@@ -82,9 +85,12 @@ export function createApp(options: AppOptions): FastifyInstance {
   const turnstiles = {
     heavy: new Turnstile({ places: 4, mostWaiting: 1_000 }),
     light: new Turnstile({ places: 256, mostWaiting: 10_000 }),
+    smallBodies: new Turnstile({ places: 1_024, mostWaiting: 10_000 }),
+    largeBodies: new Turnstile({ places: 4, mostWaiting: 100 }),
   }
   for (const [operationId, route] of Object.entries(options.routes)) {
-    register(app, operationId, route, { ...options, ...turnstiles })
+    // Each in a context of its own: how a body is read depends on the operation.
+    void app.register(async (own) => register(own, operationId, route, { ...options, ...turnstiles }))
   }
   return app
 }
@@ -93,15 +99,27 @@ function register(
   app: FastifyInstance,
   operationId: string,
   route: Route,
-  { services, authenticator, heavy, light }: AppOptions & { heavy: Turnstile; light: Turnstile },
+  { services, authenticator, heavy, light, smallBodies, largeBodies }: AppOptions & Turnstiles,
 ): void {
   const { operation } = route
   const turnstile = operation.heavy ? heavy : light
   const check = requestCheck(operation)
+  const bounds = boundsOf(operation)
+  parseJson(app, bounds, operation.opaque ?? [])
   app.route({
     method: operation.method,
     url: operation.path,
-    bodyLimit: operation.bodyLimitBytes ?? mebibyte,
+    bodyLimit: bounds.maxBytes,
+    // Before the body is read: the memory and the time that bodies take are bounded, and tenants take turns for them.
+    preParsing: async (request, reply) => {
+      if (!hasBody(request)) return
+      const declared = Number(request.headers['content-length'] ?? bounds.maxBytes)
+      if (declared > bounds.maxBytes) throw bodyTooLarge(bounds.maxBytes)
+      const bodies = declared > smallBody ? largeBodies : smallBodies
+      request.leave = await bodies.enter(request.caller!.tenant)
+      if (reply.raw.closed) request.leave()
+      else reply.raw.once('close', request.leave)
+    },
     onRequest: (request, _, done) => {
       const settle = (caller: Caller) => {
         request.caller = caller
@@ -125,6 +143,7 @@ function register(
       const answer = () => route.answer(asked, services)
       const taken = takesTurns(operation, request) ? turnstile.pass(asked.caller.tenant, answer) : answer()
       const answered = await taken
+      request.leave()
       if (answered.stream) {
         const mayGoOn = async () => operation.scope && authenticator.authenticate(request.headers, operation.scope)
         watchStream(reply.raw, { mayGoOn, end: () => asked.end() })
@@ -132,6 +151,25 @@ function register(
       return send(reply, answered)
     },
   })
+}
+
+interface Turnstiles {
+  heavy: Turnstile
+  light: Turnstile
+  smallBodies: Turnstile
+  largeBodies: Turnstile
+}
+
+const smallBody = 1024 * 1024
+function nothing(): void {}
+
+/** Nothing that a program means is nested deeper, or has more in it. */
+function boundsOf({ bodyLimitBytes = 64 * 1024 }: ApiOperation): BodyBounds {
+  return { maxBytes: bodyLimitBytes, maxDepth: 1_000, maxValues: 1_000_000 }
+}
+
+function hasBody({ headers }: FastifyRequest): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 /** What waits on purpose would keep its place; what workers say is gathered, and goes to the database together. */
@@ -204,6 +242,8 @@ function sendProblem(thrown: unknown, request: FastifyRequest, reply: FastifyRep
     )
   }
   if (error.status === 503 || error.status === 429) reply.header('retry-after', '1')
+  // The rest of the body is not waited for.
+  if (error.status === 413) reply.header('connection', 'close')
   if (error.status === 401) reply.header('www-authenticate', 'Bearer realm="carillon"')
   return reply
     .code(error.status)
@@ -211,22 +251,14 @@ function sendProblem(thrown: unknown, request: FastifyRequest, reply: FastifyRep
     .send(JSON.stringify(problemOf(error, request.id)))
 }
 
-/** Empty is no body; what is not JSON is told where it breaks. Prototypes are never taken from a body: it is only copied. */
-function parseJson(app: FastifyInstance): void {
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser(
-    ['application/json', 'application/merge-patch+json'],
-    { parseAs: 'string' },
-    (request, text, done) => {
-      if (text === '') return done(null, undefined)
-      if (request.headers['idempotency-key'] !== undefined) request.rawBody = text as string
-      try {
-        done(null, JSON.parse(text as string))
-      } catch (error) {
-        done(new CarillonError('BODY_MALFORMED', { message: (error as Error).message, hint: 'Send JSON' }))
-      }
-    },
-  )
+/** Empty is no body. Prototypes are never taken from a body: it is only copied. */
+function parseJson(app: FastifyInstance, bounds: BodyBounds, opaque: readonly string[]): void {
+  const read = async (request: FastifyRequest, stream: Readable) => {
+    const { text, value } = await readBody(stream, bounds, opaque)
+    if (request.headers['idempotency-key'] !== undefined) request.rawBody = text
+    return value
+  }
+  app.addContentTypeParser(['application/json', 'application/merge-patch+json'], read)
 }
 
 function methodsAt(routes: AppOptions['routes'], url: string): string[] {

@@ -51,8 +51,6 @@ export function requestError(thrown: unknown): CarillonError {
 }
 
 const ofFastify: Record<string, () => CarillonError> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: () =>
-    new CarillonError('BODY_TOO_LARGE', { message: 'the body is too large', hint: 'Send fewer at a time' }),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
     new CarillonError('MEDIA_TYPE_UNKNOWN', {
       message: 'the body has a media type that is not known',

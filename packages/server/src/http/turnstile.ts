@@ -24,23 +24,32 @@ export class Turnstile {
 
   /** Does the work when it is the tenant's turn. Throws RATE_LIMITED if too many of its requests wait already. */
   async pass<T>(tenant: string, work: () => Promise<T>): Promise<T> {
-    const line = this.#lines.get(tenant) ?? { inside: 0, waiting: [] }
-    this.#lines.set(tenant, line)
-    if (this.#hasPlace(line)) this.#enter(line)
-    else if (line.waiting.length < this.#mostWaiting) {
-      this.#waiting++
-      await new Promise<void>((enter) => line.waiting.push(enter))
-    } else {
-      throw new CarillonError('RATE_LIMITED', {
-        message: `${line.waiting.length} requests of this tenant wait at this node already`,
-        hint: 'Wait for the seconds in Retry-After; send fewer at the same time',
-      })
-    }
+    const entered = this.enter(tenant)
+    const leave = entered instanceof Promise ? await entered : entered
     try {
       return await work()
     } finally {
-      this.#leave(tenant, line)
+      leave()
     }
+  }
+
+  /** Takes a place, at once or when it is the tenant's turn; the function gives it back. Throws RATE_LIMITED as `pass` does. */
+  enter(tenant: string): (() => void) | Promise<() => void> {
+    const line = this.#lines.get(tenant) ?? { inside: 0, waiting: [] }
+    this.#lines.set(tenant, line)
+    const leave = once(() => this.#leave(tenant, line))
+    if (this.#hasPlace(line)) {
+      this.#enter(line)
+      return leave
+    }
+    if (line.waiting.length < this.#mostWaiting) {
+      this.#waiting++
+      return new Promise<void>((enter) => line.waiting.push(enter)).then(() => leave)
+    }
+    throw new CarillonError('RATE_LIMITED', {
+      message: `${line.waiting.length} requests of this tenant wait at this node already`,
+      hint: 'Wait for the seconds in Retry-After; send fewer at the same time',
+    })
   }
 
   #hasPlace(line: Line): boolean {
@@ -67,5 +76,13 @@ export class Turnstile {
       others.waiting.shift()!()
       return
     }
+  }
+}
+
+function once(work: () => void): () => void {
+  let done = false
+  return () => {
+    if (!done) work()
+    done = true
   }
 }

@@ -32,7 +32,9 @@ afterAll(async () => {
   server.close()
 })
 
-test('one handler object runs, is enqueued and scheduled: in library mode, by a worker and a client, in a test', async () => {
+test('one handler object runs, is enqueued and scheduled: in library mode, by a worker and a client, in a test', {
+  timeout: 120_000,
+}, async () => {
   const { carillon } = at
   expect(await (await carillon.enqueue(greeting, { name: 'Ada' })).result()).toBe('Hello Ada')
   expect(await carillon.schedule(greeting, { name: 'Ada' }, { key: 'one', cron: '0 3 * * *' })).toMatchObject({

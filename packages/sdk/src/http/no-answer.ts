@@ -55,7 +55,7 @@ export function noAnswer(url: string, thrown: unknown): Error {
   if (code === 'UND_ERR_INVALID_ARG') {
     return new CarillonError('CONFIG_INVALID', `The request cannot be sent: ${message}`, options)
   }
-  const trouble = tlsTroubleOf(url, code, message)
+  const trouble = tlsTroubleOf(url, code, thrown)
   if (trouble !== null) {
     const detail = { message: `${url} cannot be used: ${trouble.message}`, hint: trouble.hint }
     return new NoAnswer(new CarillonError('UNAVAILABLE', detail, options), { untaken: true })
@@ -68,9 +68,9 @@ export function noAnswer(url: string, thrown: unknown): Error {
   return new NoAnswer(error, { untaken: unreachable.has(code), silent: code === 'UND_ERR_CONNECT_TIMEOUT' })
 }
 
-function tlsTroubleOf(url: string, code: string, message: string): ErrorDetail | null {
+function tlsTroubleOf(url: string, code: string, thrown: unknown): ErrorDetail | null {
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    const names = /altnames: (.*)$/.exec(message)?.[1] ?? 'another name'
+    const names = (thrown as { cert?: { subjectaltname?: string } }).cert?.subjectaltname ?? 'another name'
     return {
       message: `its certificate is for ${names.replaceAll('DNS:', '').replaceAll('IP Address:', '')}, not for ${new URL(url).hostname}`,
       hint: 'Use a URL with a name of the certificate',

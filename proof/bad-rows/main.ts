@@ -33,7 +33,7 @@ try {
     tenants: Number(values.tenants),
     seconds: Number(values.seconds),
     seed: Number(values.seed),
-    settleSeconds: Number(process.env.SETTLE ?? 180),
+    settleSeconds: 300,
     log: console.log,
   })
   console.log(JSON.stringify(result, null, 2))

@@ -1,6 +1,7 @@
 /** An installation with something in it that belongs to tenant A, and a request for every operation of the API. */
 import { type Scope, scopes } from '@carillon/contract'
 import { type ApiOperation, api } from '@carillon/contract/api'
+import pg from 'pg'
 import { type Asked, type HttpNode, httpNode } from '../../support/http-node.ts'
 import { jwtSecret, token } from './auth-door.ts'
 
@@ -47,14 +48,31 @@ export async function stage(): Promise<Stage> {
   const { jobId } = await must('POST /v1/jobs', { ...base, type: 'CRON', schedule: '0 3 1 1 *' })
   const { jobId: executionId } = await must('POST /v1/jobs', { ...base, type: 'ONE_SHOT' })
   const { operationId } = await must('POST /v1/executions/cancel', { filter: { handler: 'of-nobody' } })
+  const quarantineId = await quarantinedRow(node.databaseUrl, executionId)
   return {
     node,
-    ids: { jobId, executionId, operationId, workerId, name: secrets.pool },
+    ids: { jobId, executionId, operationId, workerId, quarantineId, name: secrets.pool },
     held: { executionId: executions[0].executionId, fence: executions[0].fence },
     asA,
     asB,
     [Symbol.asyncDispose]: () => node[Symbol.asyncDispose](),
   }
+}
+
+/** A row of A's that was set aside. */
+async function quarantinedRow(databaseUrl: string, executionId: string): Promise<string> {
+  const client = new pg.Client(databaseUrl)
+  await client.connect()
+  const { rows } = await client.query(
+    `insert into carillon.quarantine (quarantine_id, source, key, tenant, execution_id, call, code, message, content)
+     overriding system value
+     values (914027365518, 'deadlines', jsonb_build_object('execution_id', $2::text, 'kind', 'START'), $1, $2::uuid, 'test', '22P02', $3,
+       jsonb_build_object('execution_id', $2::text, 'kind', 'START', 'due', now()))
+     returning quarantine_id id`,
+    [secrets.tenant, executionId, secrets.payload],
+  )
+  await client.end()
+  return String(rows[0].id)
 }
 
 /** Everything is allowed unless told otherwise. */

@@ -54,10 +54,11 @@ describe('an event that is committed late', () => {
   it('comes before those with a larger id, which wait for it', async () => {
     await using tail = await Tail.open(on.url)
     const before = await write(sql)
+    // A feed that has not looked yet would wait for the slow one first.
+    await tail.until((t) => t.ids.includes(before))
     const slow = await transaction()
     const held = await write(slow)
     const quick = await write(sql)
-    await tail.until((t) => t.ids.includes(before))
     await looked()
     expect(tail.ids).toEqual([before])
     await slow.query('commit')

@@ -5,8 +5,8 @@
  *
  *   npm run compat          (Linux on x64; fetches the Nodes from the registry)
  */
-import { deepEqual } from 'node:assert/strict'
-import { execFile, execFileSync, spawn } from 'node:child_process'
+import { deepEqual, match } from 'node:assert/strict'
+import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,6 +18,8 @@ import { serve } from '@carillon/server'
 const root = join(import.meta.dirname, '..')
 const sdkVersions = ['22.19.0', '22.23.3', '24.21.0', '26.10.0']
 const serverVersions = ['24.21.0', '26.10.0']
+/** Too old: each entry says so in one sentence, and nothing else. */
+const refusedVersions = ['18.20.8', '20.19.5']
 /** Clocks that jump, and come back; by half an hour, at midnight, over a day. */
 const schedules = [
   ['30 2 * * *', '--tz', 'America/New_York', '--after', '2030-03-09'],
@@ -39,6 +41,9 @@ try {
   const whole = installed('whole', [contract, sdk, packed('server'), packed('cli')])
   for (const project of [worker, whole])
     cpSync(join(import.meta.dirname, 'compat-worker.mjs'), join(project, 'worker.mjs'))
+
+  for (const version of refusedVersions) refuse(version, whole)
+  typecheck(whole)
 
   const node = await serve({ dataDir: join(folder, 'data'), port: 0, logLevel: 'error' })
   try {
@@ -73,6 +78,32 @@ async function runWorker(version: string, project: string, url: string): Promise
   const options = { cwd: project, timeout: 60_000 }
   const { stdout } = await promisify(execFile)(programOf(version), ['worker.mjs', url], options)
   process.stdout.write(`Node ${version}: ${stdout}`)
+}
+
+function refuse(version: string, project: string): void {
+  const program = programOf(version)
+  const said = (args: string[]) => spawnSync(program, args, { cwd: project, encoding: 'utf8' })
+  const command = said(['node_modules/.bin/carillon', '--version'])
+  match(command.stderr, /^error: carillon needs Node [\d.]+ or later; this is Node [\d.]+\n$/)
+  deepEqual(command.status, 2)
+  for (const entry of ['sdk', 'server', 'server/administration', 'server/testing']) {
+    const load = `import('@carillon/${entry}').catch((error) => console.log(error.message))`
+    match(said(['-e', load]).stdout, /^@carillon\/\w+ needs Node [\d.]+ or later; this is Node [\d.]+\n$/)
+  }
+  console.log(`Node ${version}: refused by every entry`)
+}
+
+/** The declarations in a project that checks them too. */
+function typecheck(project: string): void {
+  const entries = ['sdk', 'server', 'server/administration', 'server/testing', 'contract', 'contract/api']
+  const source = entries
+    .map((entry, at) => `import * as a${at} from '@carillon/${entry}'\nconsole.log(a${at})\n`)
+    .join('')
+  writeFileSync(join(project, 'types.ts'), source)
+  run('npm', ['install', '--silent', '--no-audit', '--no-fund', 'typescript@5.9', '@types/node@24'], project)
+  const options = ['--module', 'nodenext', '--target', 'es2023', '--strict', '--noEmit', '--skipLibCheck', 'false']
+  run('npx', ['tsc', ...options, 'types.ts'], project)
+  console.log('The declarations compile with skipLibCheck: false')
 }
 
 /** The same instants, and the same words about them, as from the sources here. */

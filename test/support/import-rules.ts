@@ -67,15 +67,26 @@ export const serverRules: Record<string, { may: string[]; why: string }> = {
     why: 'the entry for a process of its own: it starts a whole node, its ear and, by direct call, its built-in worker',
   },
   testing: {
-    may: [...belowMiddle, ...middle, ...services, 'config', 'pulse', 'embedded', 'main.ts', 'library'],
+    may: [
+      ...belowMiddle,
+      ...middle,
+      ...services,
+      'config',
+      'pulse',
+      'embedded',
+      'main.ts',
+      'library',
+      'node-version.ts',
+    ],
     why: 'the entry for tests of programs: it starts a whole node on a clock of its own',
   },
   administration: {
-    may: [...foundation, 'store', 'observability', 'config', 'embedded', 'jobs', 'http'],
+    may: [...foundation, 'store', 'observability', 'config', 'embedded', 'jobs', 'http', 'node-version.ts'],
     why: 'the entry for operators: it works on the database and on files, whether or not a node runs',
   },
+  'node-version.ts': { may: [], why: 'it runs first, on Nodes that can run nothing else' },
   'index.ts': {
-    may: ['library', 'serve', 'config', 'jobs', 'executions', 'observability'],
+    may: ['library', 'serve', 'config', 'jobs', 'executions', 'observability', 'node-version.ts'],
     why: 'the public surface names what the entries offer',
   },
 }
@@ -87,7 +98,7 @@ export const packageRules: Record<string, { may: RegExp; why: string }> = {
     why: 'it runs in servers, workers, browsers and the CLI: it brings nothing else along',
   },
   sdk: {
-    may: /^(@carillon\/contract|@standard-schema\/spec|undici|node:.+)$/,
+    may: /^(@carillon\/contract(\/node-version)?|@standard-schema\/spec|undici|node:.+)$/,
     why: 'it is installed in every program that has a handler: it brings nothing along',
   },
 }

@@ -47,7 +47,7 @@ describe('the client', () => {
 
   it('says so when it has not ended in time', async () => {
     const handle = await client.enqueue(greet, { name: 'never' }, { delayMs: 3_600_000 })
-    await expect(handle.result({ waitMs: 50 })).rejects.toThrow('has not ended in time')
+    await expect(handle.result({ waitMs: 50 })).rejects.toThrow('has not ended within 50 ms')
   })
 
   it('submits many at once', async () => {

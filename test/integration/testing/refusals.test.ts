@@ -59,7 +59,7 @@ it.each([
   [{ now: 'today' }, /not an instant/],
   [{}, /not an instant/],
   [{ now, settleMs: 0 }, /whole number/],
-  [{ now, handler: working }, /not an option/],
+  [{ now, handler: working }, /Did you mean handlers\?/],
   [{ now, handlers: [work] }, /not a handler/],
   [{ now, databaseUrl: 'here' }, /not a URL/],
 ])('%j', async (options, words) => {

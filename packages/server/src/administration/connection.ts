@@ -17,7 +17,7 @@ export async function onDatabase<T>(
   place: DatabasePlace,
   work: (database: Database, url: string) => Promise<T>,
 ): Promise<T> {
-  await using reached = await reachDatabase(place)
+  const reached = await reachDatabase(place)
   const { url } = reached
   const database = new Database({
     url,
@@ -29,6 +29,7 @@ export async function onDatabase<T>(
     return await work(database, url)
   } finally {
     await database.end()
+    await reached[Symbol.asyncDispose]()
   }
 }
 

@@ -12,7 +12,7 @@
  * Exits with 1 if anything was violated, or if a run of 300 s or more did less than it is there for. A failing run leaves its
  * records and logs in `chaos-records/seed-<seed>`, or under the directory given with --records.
  */
-import { availableParallelism, loadavg } from 'node:os'
+import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { debian15 } from '../../test/support/stock-postgres.ts'
@@ -88,12 +88,11 @@ function run(seed: number): Promise<ChaosResult> {
 }
 
 /**
- * What is promised in time is promised for a machine with CPU to spare. While others burn it, times stretch by as much as the
- * processors are shared; that nothing is lost or doubled is judged as always.
+ * What is promised in time is promised for a machine with CPU to spare. While burners take their share of it, times stretch by
+ * as much; that nothing is lost or doubled is judged as always.
  */
 function stretched<T extends Record<string, number>>(times: T): T {
-  const cores = availableParallelism()
-  const factor = burn === 0 ? 1 : Math.max(1 + burn / cores, loadavg()[0]! / cores)
+  const factor = 1 + burn / availableParallelism()
   return Object.fromEntries(Object.entries(times).map(([name, ms]) => [name, Math.ceil(ms * factor)])) as T
 }
 

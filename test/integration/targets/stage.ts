@@ -42,7 +42,7 @@ export async function openStage(targets: TargetSettings): Promise<Stage> {
   const config = targetConfig(targets)
   const rules = new OperatorRules(config)
   const engine = new Engine(engineConfig({ databaseUrl: database.url, ...quickTimes }), logger, { targets: rules })
-  const transport = directTransport(engine)
+  const transport = directTransport(engine, { exact: true })
   const worker = builtInWorker({ config, rules, tokens: engine.tokens, transport, name: 'built-in', logger })
   const http = new HttpServer({
     ...{

@@ -119,7 +119,7 @@ export type ReportedOutcome = HeldExecution & {
     | { outcome: 'DEFERRED' }
   )
 
-export type HandBackReason = 'SHUTDOWN' | 'UNKNOWN_HANDLER' | 'NOT_STARTED'
+export type HandBackReason = 'SHUTDOWN' | 'UNKNOWN_HANDLER' | 'NOT_STARTED' | 'NO_FREE_SLOT'
 
 export interface ReportedError {
   name: string

@@ -23,6 +23,8 @@ export function isHandOver(told: Told): told is HandOver {
 
 /** An execution without its handler waits this long before another worker gets it. */
 const unknownHandlerDelayMs = 1_000
+/** One beyond its tenant's share of a node's slots (targets/tenant-share.ts) waits this long. */
+const noFreeSlotDelayMs = 2_000
 /**
  * So often an execution comes back without an attempt because its worker was lost or its time ran out before the worker said
  * that the handler had begun. A handler that kills or blocks its worker at once cannot say so: after that it is taken to have
@@ -134,6 +136,7 @@ function handBack(base: AttemptEnd, reason: string, began: boolean, rules: Execu
     }
     return { ...base, outcome: 'FAILED', next: 'DEAD', reason: 'OUTCOME_UNKNOWN', error }
   }
+  if (reason === 'NO_FREE_SLOT') return { ...base, next: 'RETRY', reason, retryAt: Math.ceil(now + noFreeSlotDelayMs) }
   if (reason !== 'UNKNOWN_HANDLER') return { ...base, next: 'RETRY', reason, retryAt: Math.ceil(now) }
   const since = rules.unknownHandlerSince ?? now
   const error = { name: 'UnknownHandler', message: 'no worker of the pool that was asked has this handler' }

@@ -18,8 +18,10 @@ export interface TargetSettings {
   signWith?: string[]
   /** Programs that shell targets may run, by the name jobs use. None unless given: then there are no shell targets. */
   shell?: Record<string, string>
-  /** Requests under way at once, and as many programs. */
+  /** Requests under way at once, and as many programs. One tenant gets at most half of them. */
   concurrency?: number
+  /** How long a request may take, whatever the job says. 15 minutes unless given. What takes longer answers 202. */
+  maxRequestSec?: number
 }
 
 export interface TargetConfig {
@@ -32,18 +34,23 @@ export interface TargetConfig {
   /** All that a program finds in its environment besides what the execution brings. */
   readonly shellEnvironment: Readonly<Record<string, string>>
   readonly concurrency: number
+  readonly maxRequestSec: number
 }
 
 const known: Record<keyof TargetSettings, true> = {
   ...{ http: true, allow: true, ports: true, secrets: true, signWith: true, shell: true, concurrency: true },
+  maxRequestSec: true,
 }
 
 export function targetConfig(settings: TargetSettings = {}): TargetConfig {
   checkOptions(settings, Object.keys(known), { pointer: '/targets', what: 'targets', code: 'CONFIG_INVALID' })
-  const { http = true, concurrency = 100, shell = {} } = settings
+  const { http = true, concurrency = 200, shell = {}, maxRequestSec = 900 } = settings
   if (typeof http !== 'boolean') throw invalid('http', 'must be true or false')
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 10_000) {
     throw invalid('concurrency', `${concurrency} is not a whole number from 1 to 10000`)
+  }
+  if (typeof maxRequestSec !== 'number' || !(maxRequestSec > 0 && maxRequestSec <= 86_400)) {
+    throw invalid('maxRequestSec', `${maxRequestSec} is not a number of seconds up to 86400`)
   }
   const allow = list('allow', settings.allow).map(allowed)
   const ports = list('ports', settings.ports).map(port)
@@ -65,6 +72,7 @@ export function targetConfig(settings: TargetSettings = {}): TargetConfig {
     shell: new Map(Object.entries(shell)),
     shellEnvironment: environment(),
     concurrency,
+    maxRequestSec,
   })
 }
 

@@ -17,6 +17,7 @@ import type { Caller, Reply, Route } from './route.ts'
 import type { Services } from './services.ts'
 import { watchStream } from './stream-watch.ts'
 import { Turnstile } from './turnstile.ts'
+import { mayRead, withoutData } from './write-only.ts'
 
 export interface AppOptions {
   services: Services
@@ -39,6 +40,18 @@ declare module 'fastify' {
 
 /** Others, which Fastify would take, are refused before it looks at them. */
 const methods = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])
+/** Forward secrecy and authenticated encryption only; TLS 1.3 has nothing else. */
+const modernTls = {
+  minVersion: 'TLSv1.2',
+  ciphers: [
+    ...['TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256'],
+    ...['ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-RSA-AES256-GCM-SHA384'],
+    ...['ECDHE-ECDSA-CHACHA20-POLY1305', 'ECDHE-RSA-CHACHA20-POLY1305'],
+    ...['ECDHE-ECDSA-AES128-GCM-SHA256', 'ECDHE-RSA-AES128-GCM-SHA256'],
+  ].join(':'),
+} as const
+/** Answers are about the moment and about the caller: nobody keeps them, and browsers take them for what they say they are. */
+const everyAnswer = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' }
 const nobody: Caller = { tenant: '', platform: false, scopes: new Set(), actor: 'nobody' }
 
 export function createApp(options: AppOptions): FastifyInstance {
@@ -46,7 +59,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   const headersTimeout = Math.min(10_000, requestTimeoutMs)
   const patience = { headersTimeout, connectionsCheckingInterval: Math.min(2_000, requestTimeoutMs) }
   const app = Fastify({
-    https: options.tls ? { ...options.tls, ...patience, minVersion: 'TLSv1.2', handshakeTimeout: 10_000 } : null,
+    https: options.tls ? { ...options.tls, ...patience, ...modernTls, handshakeTimeout: 10_000 } : null,
     // Against clients that send slowly or never: a request must be there after these times, however it trickles in.
     requestTimeout: requestTimeoutMs,
     http: patience,
@@ -66,22 +79,22 @@ export function createApp(options: AppOptions): FastifyInstance {
   app.removeAllContentTypeParsers()
   app.setSerializerCompiler(() => JSON.stringify)
   app.setValidatorCompiler(() => () => true)
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.headers(everyAnswer)
+    try {
+      options.authenticator.admit?.(request.raw)
+    } catch (error) {
+      return done(error as Error)
+    }
+    done()
+  })
   app.setErrorHandler((error, request, reply) => {
-    if (!methods.has(request.method)) error = wrongMethod(request, [...methods])
+    if (!methods.has(request.method)) return refuseAddress(request, reply, options)
     // Whoever sent it is gone: nobody's trouble but theirs.
-    else if (request.raw.readableAborted) error = cutOff()
+    if (request.raw.readableAborted) error = cutOff()
     return sendProblem(error, request, reply, options.logger)
   })
-  app.setNotFoundHandler((request, reply) => {
-    const allowed = methodsAt(options.routes, request.url)
-    if (allowed.length > 0) void reply.header('allow', allowed.join(', '))
-    return sendProblem(
-      allowed.length > 0 ? wrongMethod(request, allowed) : nothingThere(request),
-      request,
-      reply,
-      options.logger,
-    )
-  })
+  app.setNotFoundHandler((request, reply) => refuseAddress(request, reply, options))
   const turnstiles = {
     heavy: new Turnstile({ places: 4, mostWaiting: 1_000 }),
     light: new Turnstile({ places: 256, mostWaiting: 10_000 }),
@@ -148,7 +161,7 @@ function register(
         const mayGoOn = async () => operation.scope && authenticator.authenticate(request.headers, operation.scope)
         watchStream(reply.raw, { mayGoOn, end: () => asked.end() })
       }
-      return send(reply, answered)
+      return send(reply, mayRead(operation, asked.caller) ? answered : withoutData(answered))
     },
   })
 }
@@ -235,6 +248,7 @@ function send(reply: FastifyReply, { status, body, text, stream, headers }: Repl
 
 function sendProblem(thrown: unknown, request: FastifyRequest, reply: FastifyReply, logger: Logger): FastifyReply {
   const error = requestError(thrown)
+  reply.headers(everyAnswer)
   if (error.status >= 500) {
     logger.error(
       { err: error.cause ?? error, requestId: request.id, method: request.method, url: request.url },
@@ -259,6 +273,14 @@ function parseJson(app: FastifyInstance, bounds: BodyBounds, opaque: readonly st
     return value
   }
   app.addContentTypeParser(['application/json', 'application/merge-patch+json'], read)
+}
+
+/** There is nothing at the address, or not for this method. */
+function refuseAddress(request: FastifyRequest, reply: FastifyReply, { routes, logger }: AppOptions): FastifyReply {
+  const allowed = methodsAt(routes, request.url)
+  if (allowed.length === 0) return sendProblem(nothingThere(request), request, reply, logger)
+  void reply.header('allow', allowed.join(', '))
+  return sendProblem(wrongMethod(request, allowed), request, reply, logger)
 }
 
 function methodsAt(routes: AppOptions['routes'], url: string): string[] {

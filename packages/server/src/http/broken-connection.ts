@@ -19,6 +19,6 @@ export function refuseConnection({ code: cause = '' }: NodeJS.ErrnoException, so
   const text = JSON.stringify(problemOf(problem))
   socket.end(
     `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\nConnection: close\r\n` +
-      `Content-Type: ${problemType}\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+      `Content-Type: ${problemType}\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
   )
 }

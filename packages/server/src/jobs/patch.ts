@@ -1,6 +1,7 @@
 /** Changes of a part of a job, as merge patches (RFC 7396) of the definition as it was asked for. */
 import type { JobInput, JobPatch } from '@carillon/contract'
-import { encodeJson } from '@carillon/sdk'
+import { encodeJson, JsonText } from '@carillon/sdk'
+import { isExactNumber, readExactly } from '../lib/exact-json.ts'
 import { type JobRow, priorityOf } from '../store/rows.ts'
 import type { Wish } from './jobs.ts'
 import { targetOf } from './target.ts'
@@ -55,7 +56,10 @@ const timeFields = new Set(['runAt', 'delayMs', 'schedule', 'interval', 'anchor'
 function patchedPayload(before: string | null, patch: unknown): string | null {
   if (patch === undefined) return before
   if (patch === null) return null
-  return encodeJson(merged(before === null ? null : JSON.parse(before), patch), 'payload')
+  // What the patch does not name stays to the letter too, numbers that JavaScript would round included.
+  const change = readExactly(encodeJson(patch, 'payload'))
+  const after = merged(before === null ? null : readExactly(before), change)
+  return encodeJson(new JsonText(JSON.stringify(after)), 'payload')
 }
 
 /** RFC 7396. Entries are only ever copied, so that no name in a patch means more than itself. */
@@ -70,7 +74,7 @@ export function merged(before: unknown, patch: unknown): unknown {
 }
 
 function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)
 }
 
 function given(fields: object): object {

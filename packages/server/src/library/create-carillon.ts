@@ -53,7 +53,7 @@ export async function createCarillon(options: CarillonOptions): Promise<Carillon
     const engine = new Engine(config, logger, { targets: rules })
     const builtIn = builtInWorker({
       ...{ config: allowed, rules, tokens: engine.tokens, logger },
-      transport: directTransport(engine),
+      transport: directTransport(engine, { exact: true }),
       name: `${config.nodeName} (built-in targets)`,
     })
     return new Carillon(engine, { logger, tenant, postgres, config, builtIn })

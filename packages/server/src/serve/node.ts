@@ -60,7 +60,7 @@ async function startNode(
   const engine = new Engine(settings, logger, { targets: rules })
   const worker = builtInWorker({
     ...{ config: config.targets, rules, tokens: engine.tokens, logger },
-    transport: directTransport(engine),
+    transport: directTransport(engine, { exact: true }),
     name: `${settings.nodeName} (built-in targets)`,
   })
   const { host, port, requestTimeoutMs } = config

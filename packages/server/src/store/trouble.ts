@@ -12,25 +12,27 @@ const retryAtOnce = new Set([
   '40P01', // deadlock_detected
 ])
 
-/** The server or the way to it is in trouble: wait, then try again. Whether the statement happened is not known. */
+/**
+ * Classes in which the server or the way to it is in trouble: wait, then try again. Whether the statement happened is not
+ * known. A full disk, for example, is 53100 where a file is extended, 53000 where none can be opened and 58030 where a
+ * write fails, and which of them comes depends on the statement.
+ */
+const troubleClasses = new Set([
+  '08', // connection_exception
+  '53', // insufficient_resources: disk_full, out_of_memory, too_many_connections
+  '58', // system_error: io_error, undefined_file
+])
+
+/** The same, of classes that also hold mistakes. */
 const waitAndRetry = new Set([
-  '08000', // connection_exception
-  '08003', // connection_does_not_exist
-  '08006', // connection_failure
-  '08001', // cannot connect
-  '08004', // server rejected the connection
-  '53300', // too_many_connections
-  '53100', // disk_full
-  '53200', // out_of_memory
-  '53400', // configuration_limit_exceeded
+  '25006', // read_only_sql_transaction: the server has become a standby, or was made read-only because its disk is full
+  '25P03', // idle_in_transaction_session_timeout
   '55P03', // lock_not_available
   '57014', // query_canceled: statement_timeout
   '57P01', // admin_shutdown
   '57P02', // crash_shutdown
   '57P03', // cannot_connect_now
   '57P05', // idle_session_timeout
-  '25P03', // idle_in_transaction_session_timeout
-  '58030', // io_error
 ])
 
 export function mayRetryAtOnce(error: unknown): boolean {
@@ -39,7 +41,9 @@ export function mayRetryAtOnce(error: unknown): boolean {
 
 export function isPassing(error: unknown): boolean {
   if (error instanceof ConnectionLostError) return true
-  return error instanceof pg.DatabaseError && (retryAtOnce.has(codeOf(error)) || waitAndRetry.has(codeOf(error)))
+  if (!(error instanceof pg.DatabaseError)) return false
+  const code = codeOf(error)
+  return retryAtOnce.has(code) || waitAndRetry.has(code) || troubleClasses.has(code.slice(0, 2))
 }
 
 /** The statement took longer than it may: a smaller one may go through. */

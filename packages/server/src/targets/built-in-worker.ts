@@ -1,6 +1,7 @@
 /** Built-in targets are ordinary handlers of a worker inside the node. Null: this node runs none. */
 import {
   defineHandler,
+  type HandlerContext,
   implementHandler,
   type Logger,
   type RegisteredHandler,
@@ -13,6 +14,7 @@ import { checkedAgent, type Resolve } from './http/checked-agent.ts'
 import { HttpTargetRunner } from './http/http-target.ts'
 import { ShellTargetRunner } from './shell/shell-target.ts'
 import type { OperatorRules } from './target-rules.ts'
+import { sharedTransport, TenantShare } from './tenant-share.ts'
 
 export interface BuiltInWorkerOptions {
   config: TargetConfig
@@ -48,20 +50,27 @@ export class BuiltInWorker {
 }
 
 export function builtInWorker(options: BuiltInWorkerOptions): BuiltInWorker | null {
-  const { config, rules, tokens, transport, name, logger } = options
-  const { concurrency, secrets, signWith } = config
+  const { config, rules, tokens, name, logger } = options
+  const { concurrency, secrets, signWith, maxRequestSec } = config
+  const shares = new Map<string, TenantShare>()
+  const register = (name: 'carillon.http' | 'carillon.shell', run: (ctx: HandlerContext) => Promise<unknown>) => {
+    const share = new TenantShare(concurrency)
+    shares.set(name, share)
+    handlers.push(implementHandler(builtIn(name), (ctx) => share.run(ctx.tenant, () => run(ctx)), { concurrency }))
+  }
   const handlers: RegisteredHandler[] = []
   const agent = checkedAgent(rules.urls.addresses, options.resolve)
   if (config.http) {
-    const http = new HttpTargetRunner({ rules, secrets, signWith, tokens, dispatcher: agent })
-    handlers.push(implementHandler(builtIn('carillon.http'), (ctx) => http.run(ctx), { concurrency }))
+    const http = new HttpTargetRunner({ rules, secrets, signWith, tokens, dispatcher: agent, maxRequestSec })
+    register('carillon.http', (ctx) => http.run(ctx))
   }
   if (config.shell.size > 0) {
     const shell = new ShellTargetRunner({ programs: config.shell, environment: config.shellEnvironment })
-    handlers.push(implementHandler(builtIn('carillon.shell'), (ctx) => shell.run(ctx), { concurrency }))
+    register('carillon.shell', (ctx) => shell.run(ctx))
   }
   if (handlers.length === 0) return null
   // Nothing is taken ahead: behind a slow target it would wait here while other nodes are free.
+  const transport = sharedTransport(options.transport, shares)
   const worker = new Worker({ transport, handlers, name, logger, prefetch: 0 })
   return new BuiltInWorker(worker, () => agent.destroy())
 }

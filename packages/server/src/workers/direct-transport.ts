@@ -1,7 +1,7 @@
 /** A worker inside a node: the same worker, the same desk, no network between them. */
 import type { Transport } from '@carillon/sdk'
 import type { Clock } from '../lib/clock.ts'
-import { leasedExecutions } from '../store/executions/lease.ts'
+import { exactlyLeased, leasedExecutions } from '../store/executions/lease.ts'
 import type { WorkerDesk } from './worker-desk.ts'
 
 export interface DirectTransportOptions {
@@ -11,7 +11,12 @@ export interface DirectTransportOptions {
   pulse: { addWorker(workerId: string): void; removeWorker(workerId: string): void }
 }
 
-export function directTransport({ desk, pulse, clock }: DirectTransportOptions): Transport {
+/** `exact`: for handlers that write payloads again, and must write numbers as they came. */
+export function directTransport(
+  { desk, pulse, clock }: DirectTransportOptions,
+  { exact = false }: { exact?: boolean } = {},
+): Transport {
+  const executionsOf = exact ? exactlyLeased : leasedExecutions
   return {
     async register(worker) {
       await desk.register(worker)
@@ -19,7 +24,7 @@ export function directTransport({ desk, pulse, clock }: DirectTransportOptions):
       return { heartbeatEveryMs: desk.times.heartbeatEveryMs }
     },
     async lease(request, signal) {
-      const executions = leasedExecutions(await desk.lease(request, signal))
+      const executions = executionsOf(await desk.lease(request, signal))
       return { executions, serverTime: clock.now() }
     },
     report: (report) => desk.report(report),

@@ -17,6 +17,8 @@ import { KeySet } from './key-set.ts'
 import { scopeMissing, unauthenticated } from './refusals.ts'
 
 export interface Authenticator {
+  /** Asked about every request, of open routes too. Throws what must not even be looked at. */
+  admit?(request: { method?: string; headers: IncomingHttpHeaders }): void
   /**
    * Throws UNAUTHENTICATED, SCOPE_MISSING or TENANT_NOT_YOURS; UNAVAILABLE if it cannot be known now. Answers at once if it is
    * known.

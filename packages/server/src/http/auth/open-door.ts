@@ -17,9 +17,12 @@ const anybody: Caller = callerOf({ tenant: everyTenant, scopes, actor: 'anonymou
 /** `onlyHere`: the node listens on loopback, so no other name can be meant. */
 export function openDoor({ onlyHere }: { onlyHere: boolean }): Authenticator {
   return {
-    authenticate(headers) {
+    admit({ method, headers }) {
       if (onlyHere) requireLoopbackName(headers)
       requireSameOrigin(headers)
+      requireSameSite(method, headers)
+    },
+    authenticate(headers) {
       return actingFor(anybody, headers)
     },
   }
@@ -35,4 +38,13 @@ function requireSameOrigin({ host, origin }: IncomingHttpHeaders): void {
   if (origin === undefined) return
   if (URL.canParse(origin) && new URL(origin).host === host?.toLowerCase()) return
   throw unauthenticated('without tokens this node answers no page of another origin', 'Turn auth on')
+}
+
+/** Browsers say where a request comes from; programs send nothing. A link that somebody follows to a page is no harm. */
+function requireSameSite(method: string | undefined, headers: IncomingHttpHeaders): void {
+  const site = headers['sec-fetch-site']
+  if (site === undefined || site === 'same-origin' || site === 'none') return
+  const isLink = headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document'
+  if (isLink && method === 'GET') return
+  throw unauthenticated('without tokens this node answers no page of another site', 'Turn auth on')
 }

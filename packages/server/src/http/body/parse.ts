@@ -4,7 +4,7 @@
  */
 import { JsonText, numbersIn } from '@carillon/sdk'
 import { breather } from '../../lib/breather.ts'
-import { itemsOf, membersOf, NotJson, parsePart, skipSpace } from './walker.ts'
+import { itemsOf, membersOf, NotJson, parsePart, skipSpace } from '../../lib/json-walker.ts'
 
 /** Characters that are parsed in one go. */
 const pieceLength = 64 * 1024

@@ -1,5 +1,7 @@
 import { defaults } from '@carillon/contract'
-import type { LeasedExecution } from '@carillon/sdk'
+import { type LeasedExecution, numbersIn } from '@carillon/sdk'
+import { readExactly } from '../../lib/exact-json.ts'
+import { itemsOf, membersOf } from '../../lib/json-walker.ts'
 import { booleans, uuids } from '../arrays.ts'
 import type { Database } from '../database.ts'
 
@@ -97,4 +99,19 @@ export function leasedOf({ worker_id, lane, leased, reached, executions }: Lease
 /** The executions themselves, for whoever has to look into them. */
 export function leasedExecutions(executions: string): LeasedExecution[] {
   return JSON.parse(`[${executions}]`)
+}
+
+/** The same for built-in targets, which pass payloads on: numbers in them are written again as they came. */
+export function exactlyLeased(executions: string): LeasedExecution[] {
+  const leased = leasedExecutions(executions)
+  if (numbersIn(executions) === 'KEPT') return leased
+  const text = `[${executions}]`
+  let i = 0
+  for (const item of itemsOf(text, 0)) {
+    for (const { name, start, end } of membersOf(text, item.start)) {
+      if (name === 'payload') leased[i]!.payload = readExactly(text.slice(start, end))
+    }
+    i++
+  }
+  return leased
 }

@@ -1,5 +1,5 @@
 /** What an answer means: done, handed over, once more, or never again. */
-import { Deferred, encodeJson, NeverAgain, RetryLater } from '@carillon/sdk'
+import { Deferred, encodeJson, JsonText, NeverAgain, numbersIn, RetryLater } from '@carillon/sdk'
 import type { Incoming } from './exchange.ts'
 
 /** Failed, and the retry policy decides. */
@@ -20,7 +20,7 @@ const maxRetryAfterMs = 86_400_000
 const excerptLength = 500
 
 /** The result of a success; throws what says that it was none. `now`: milliseconds since 1970. */
-export function judge(incoming: Incoming, now: number): HttpResult {
+export function judge(incoming: Incoming, now: number): HttpResult | JsonText {
   const { status, text, bound } = incoming
   if (status === 202) {
     if (bound) throw new Deferred()
@@ -44,12 +44,16 @@ export function retryAfter(value: string | string[] | undefined, now: number): n
   return Number.isNaN(ms) ? null : Math.min(Math.max(Math.ceil(ms), 0), maxRetryAfterMs)
 }
 
-function resultOf({ status, headers, text, truncated }: Incoming): HttpResult {
+function resultOf({ status, headers, text, truncated }: Incoming): HttpResult | JsonText {
   if (text === '') return { status, body: null }
   const isJson = /\bjson\b/i.test(`${headers['content-type']}`) || /^\s*[{[]/.test(text)
   if (isJson && !truncated) {
     const parsed = parse(text)
-    if (parsed !== undefined && fits({ status, body: parsed })) return { status, body: parsed }
+    if (parsed !== undefined && fits({ status, body: parsed })) {
+      const asWritten = numbersIn(text) === 'CHANGED' ? new JsonText(`{"status":${status},"body":${text}}`) : null
+      if (asWritten === null) return { status, body: parsed }
+      if (fits(asWritten)) return asWritten
+    }
   }
   if (!truncated && fits({ status, body: text })) return { status, body: text }
   // As JSON a text can be longer than as bytes.
@@ -67,7 +71,7 @@ function parse(text: string): unknown {
 }
 
 /** Asked as the worker will ask: too large, or nested too deeply to be written. */
-function fits(result: HttpResult): boolean {
+function fits(result: HttpResult | JsonText): boolean {
   try {
     encodeJson(result, 'result')
     return true

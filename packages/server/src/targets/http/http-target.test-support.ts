@@ -1,8 +1,10 @@
 /** An HTTP target run without a node around it: a real server, a context by hand. */
+
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { HandlerContext } from '@carillon/sdk'
+import { JsonText } from '@carillon/sdk'
 import { type TargetSettings, targetConfig } from '../../config/target-config.ts'
 import { OperatorRules } from '../target-rules.ts'
 import type { HttpResult } from './answer.ts'
@@ -59,12 +61,15 @@ export function trial(settings: TargetSettings = {}, resolve?: Resolve): Trial {
   const rules = new OperatorRules(config)
   const dispatcher = checkedAgent(rules.urls.addresses, resolve)
   const tokens = { make: async (executionId: string, fence: number) => `token-for-${executionId}-${fence}` }
-  const { secrets, signWith } = config
-  const runner = new HttpTargetRunner({ rules, secrets, signWith, tokens, dispatcher })
+  const { secrets, signWith, maxRequestSec } = config
+  const runner = new HttpTargetRunner({ rules, secrets, signWith, tokens, dispatcher, maxRequestSec })
   const log: string[] = []
   return {
     log,
-    run: (http, more) => runner.run({ ...context, log: (line) => log.push(line), target: { http }, ...more }),
+    run: async (http, more) => {
+      const result = await runner.run({ ...context, log: (line) => log.push(line), target: { http }, ...more })
+      return result instanceof JsonText ? JSON.parse(result.text) : result
+    },
     [Symbol.asyncDispose]: () => dispatcher.destroy(),
   }
 }

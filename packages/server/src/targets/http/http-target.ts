@@ -3,7 +3,7 @@
  * policy goes by. Secrets exist here only while the request is made, and nothing that leaves this file holds one.
  */
 import { CarillonError, limits, type WireJobInput } from '@carillon/contract'
-import { Deferred, type HandlerContext, NeverAgain, RetryLater, signWebhook } from '@carillon/sdk'
+import { Deferred, type HandlerContext, type JsonText, NeverAgain, RetryLater, signWebhook } from '@carillon/sdk'
 import type { Dispatcher } from 'undici'
 import { type SecretRefs, SecretUnavailable } from '../../config/secret-refs.ts'
 import { monotonicMs } from '../../lib/clock.ts'
@@ -21,6 +21,8 @@ export interface HttpTargetOptions {
   signWith: readonly string[]
   tokens: { make(executionId: string, fence: number): Promise<string> }
   dispatcher: Dispatcher
+  /** How long a request may take, whatever the job says. */
+  maxRequestSec: number
 }
 
 export class HttpTargetRunner {
@@ -30,7 +32,7 @@ export class HttpTargetRunner {
     this.#options = options
   }
 
-  async run(ctx: HandlerContext): Promise<HttpResult> {
+  async run(ctx: HandlerContext): Promise<HttpResult | JsonText> {
     const target = (ctx.target as { http?: HttpTarget } | null)?.http
     if (!target) throw new NeverAgain('the execution has no HTTP target')
     this.#check(target)
@@ -39,13 +41,15 @@ export class HttpTargetRunner {
     const redaction = new Redaction(secrets)
     const { origin, pathname } = outgoing.url
     const began = monotonicMs()
+    const tooLong = AbortSignal.timeout(this.#options.maxRequestSec * 1_000)
     const say = (what: string) => {
       const ms = Math.round(monotonicMs() - began)
       ctx.log(redaction.clean(`${outgoing.method} ${origin}${pathname}: ${what} after ${ms} ms`))
     }
     try {
       const { dispatcher, rules } = this.#options
-      const answer = { dispatcher, rules: rules.urls, signal: ctx.signal, maxBytes: limits.resultBytes }
+      const signal = AbortSignal.any([ctx.signal, tooLong])
+      const answer = { dispatcher, rules: rules.urls, signal, maxBytes: limits.resultBytes }
       const incoming = await exchange(outgoing, answer)
       say(`${incoming.status}`)
       return judge({ ...incoming, text: redaction.clean(incoming.text) }, ctx.now().getTime())
@@ -53,7 +57,9 @@ export class HttpTargetRunner {
       if (error instanceof Deferred || error instanceof NeverAgain || error instanceof RetryLater) throw error
       if (error instanceof TargetFailed) throw error
       ctx.signal.throwIfAborted()
-      const message = failureText(error, outgoing.url)
+      const message = tooLong.aborted
+        ? `no answer within ${this.#options.maxRequestSec} s, the longest this node waits`
+        : failureText(error, outgoing.url)
       say(message)
       throw new TargetFailed(redaction.clean(message))
     }

@@ -1,14 +1,17 @@
 /** What changes of a job have in common: how they are answered, and what is said about one that has fired. */
 import { CarillonError } from '@carillon/contract'
-import { showJob } from '../../../jobs/view.ts'
+import { jobJsonOf } from '../../../jobs/view.ts'
 import type { Database } from '../../../store/database.ts'
+import { readLatest } from '../../../store/jobs/latest.ts'
 import { readLedgerJob } from '../../../store/jobs/ledger.ts'
 import type { JobRecord } from '../../../store/rows.ts'
 import { etagOf } from '../../if-match.ts'
-import { ok, type Reply } from '../../route.ts'
+import type { Reply } from '../../route.ts'
 
 export async function asItIsNow(database: Database, job: JobRecord): Promise<Reply> {
-  return ok(await showJob(database, job), etagOf(job.version))
+  const { job_id: jobId } = job.definition
+  const latest = (await readLatest(database, [jobId])).get(jobId) ?? null
+  return { status: 200, text: jobJsonOf(job, latest), headers: etagOf(job.version) }
 }
 
 /** Makes a change. Of a job that is only in the ledger there is nothing to change any more, which is not "not found". */

@@ -1,11 +1,10 @@
 import { api } from '@carillon/contract/api'
-import { viewOf } from '../../../executions/view.ts'
+import { jsonOf } from '../../../executions/view.ts'
 import { jobNotFound } from '../../../jobs/reference.ts'
-import { jobViewOf } from '../../../jobs/view.ts'
+import { jobJsonOf } from '../../../jobs/view.ts'
 import { readLedgerJob } from '../../../store/jobs/ledger.ts'
 import { readKeptJob } from '../../../store/jobs/read.ts'
 import { etagOf } from '../../if-match.ts'
-import { ok } from '../../route.ts'
 import { jobRoute } from './job-route.ts'
 
 const shown = 10
@@ -16,5 +15,7 @@ export const getJob = jobRoute(api.getJob, async ({ caller }, { database, execut
   const job = (await readKeptJob(database, tenant, jobId)) ?? (await readLedgerJob(database, tenant, jobId))
   if (!job) throw jobNotFound(jobId)
   const latest = await executions.ofJob(tenant, jobId, shown)
-  return ok({ ...jobViewOf(job, latest[0]), executions: latest.map(viewOf) }, etagOf(job.version))
+  const text = jobJsonOf(job, latest[0] ?? null)
+  const executionsText = latest.map(jsonOf).join(',')
+  return { status: 200, text: `${text.slice(0, -1)},"executions":[${executionsText}]}`, headers: etagOf(job.version) }
 })

@@ -1,9 +1,9 @@
 import { api } from '@carillon/contract/api'
 import { cursorOf, idOfCursor } from '../../../executions/cursor.ts'
-import { jobViewOf } from '../../../jobs/view.ts'
+import { jobJsonOf } from '../../../jobs/view.ts'
 import { readLatest } from '../../../store/jobs/latest.ts'
 import { aboveAllIds, listJobs as read } from '../../../store/jobs/list.ts'
-import { ok, route } from '../../route.ts'
+import { route } from '../../route.ts'
 import { timeRangeOf } from '../../time-range.ts'
 
 export const listJobs = route(api.listJobs, async ({ query, caller }, { database }) => {
@@ -28,10 +28,9 @@ export const listJobs = route(api.listJobs, async ({ query, caller }, { database
     database,
     jobs.map((job) => job.definition.job_id),
   )
-  return ok({
-    items: jobs.map((job) => jobViewOf(job, latest.get(job.definition.job_id))),
-    nextCursor: next === null ? null : cursorOf(next),
-  })
+  const items = jobs.map((job) => jobJsonOf(job, latest.get(job.definition.job_id) ?? null)).join(',')
+  const nextCursor = next === null ? null : cursorOf(next)
+  return { status: 200, text: `{"items":[${items}],"nextCursor":${JSON.stringify(nextCursor)}}` }
 })
 
 function labelOf(text: string): Record<string, string> {

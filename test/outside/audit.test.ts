@@ -6,7 +6,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sumUpRefusals } from '../../packages/server/src/store/audit/refusals.ts'
 import { Database } from '../../packages/server/src/store/database.ts'
 import { AuditKeeper } from '../../packages/server/src/upkeep/audit-keeper.ts'
-import { bearer, operations, type Stage, secrets, send, stage } from '../integration/http/every-route-stage.ts'
+import {
+  bearer,
+  operations,
+  quarantinedRow,
+  type Stage,
+  secrets,
+  send,
+  stage,
+} from '../integration/http/every-route-stage.ts'
 import type { Asked } from '../support/http-node.ts'
 
 let on: Stage
@@ -51,9 +59,12 @@ const audited: Record<string, string> = {
   resumePool: 'pool.resumed',
   deletePool: 'pool.deleted',
   deleteJob: 'job.deleted',
+  releaseQuarantined: 'quarantine.released',
+  discardQuarantined: 'quarantine.discarded',
 }
 const argued: Record<string, string> = {
   previewSchedule: 'changes nothing',
+  checkJobs: 'changes nothing',
   completeExecution: 'the ledger has it; a refused token is in the audit',
   leaseExecutions: 'the ledger has it, with worker and fence',
   reportExecutions: 'the ledger has it; a refused report is in the audit',
@@ -67,7 +78,15 @@ const special: Record<string, () => Promise<Asked>> = {
     const range = { from: new Date(Date.now() - 3_600_000), to: new Date(Date.now() - 60_000) }
     return on.node.ask(`POST /v1/jobs/${on.ids.jobId}/backfill`, range, on.asA)
   },
+  releaseQuarantined: () => ofQuarantine('release'),
+  discardQuarantined: () => ofQuarantine('discard'),
   deletePool: () => on.node.ask('DELETE /v1/pools/another-pool-of-b', undefined, on.asA),
+}
+
+/** The row that the stage set aside has gone with its execution. */
+async function ofQuarantine(verb: string): Promise<Asked> {
+  const id = await quarantinedRow(on.node.databaseUrl, on.ids.executionId!)
+  return on.node.ask(`POST /v1/quarantine/${id}/${verb}`, undefined, on.asA)
 }
 
 describe('every verb', () => {

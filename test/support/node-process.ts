@@ -21,7 +21,7 @@ if (import.meta.main) await run(JSON.parse(process.argv[2]!) as NodeProcessOptio
 
 async function run({ databaseUrl, runsFile, settings }: NodeProcessOptions): Promise<void> {
   const runs = openSync(runsFile, 'a')
-  const carillon = await createCarillon({ databaseUrl, logLevel: 'fatal', ...settings })
+  const carillon = await createCarillon({ databaseUrl, logLevel: 'fatal', targets: { http: false }, ...settings })
   carillon.handle(spend, { concurrency: 20 }, async (ctx) => {
     writeSync(runs, `${ctx.executionId} ${ctx.fence} ${ctx.attempt}\n`)
     if (ctx.payload.blocking) block(ctx.payload.ms)

@@ -60,7 +60,7 @@ export async function stage(): Promise<Stage> {
 }
 
 /** A row of A's that was set aside. */
-async function quarantinedRow(databaseUrl: string, executionId: string): Promise<string> {
+export async function quarantinedRow(databaseUrl: string, executionId: string): Promise<string> {
   const client = new pg.Client(databaseUrl)
   await client.connect()
   const { rows } = await client.query(

@@ -25,7 +25,13 @@ beforeAll(async () => {
   database = await createDatabase()
   sql = new pg.Client({ connectionString: database.url })
   await sql.connect()
-  witness = await createCarillon({ ...settings, databaseUrl: database.url, nodeName: 'witness', logLevel: 'fatal' })
+  witness = await createCarillon({
+    ...settings,
+    databaseUrl: database.url,
+    nodeName: 'witness',
+    logLevel: 'fatal',
+    targets: { http: false },
+  })
   await witness.start()
   nodes = await openNodes(database.url)
 })

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { JobInput } from '../schemas/job.ts'
+import { NewJobInput } from '../schemas/job.ts'
 import { closed, Name } from '../schemas/scalars.ts'
 import { operation } from './operation.ts'
 
@@ -19,7 +19,7 @@ const CheckedJobs = Type.Object(
       { description: 'Everything that is wrong; empty: all of it could be created.' },
     ),
   },
-  { ...closed, title: 'CheckedJobs' },
+  { ...closed, title: 'CheckedJobs', description: 'What would become of each job.' },
 )
 
 export const checkOperations = {
@@ -36,7 +36,7 @@ export const checkOperations = {
       'operator does not allow.',
     body: Type.Object(
       {
-        jobs: Type.Array(JobInput, { minItems: 0, maxItems: most, description: 'The definitions.' }),
+        jobs: Type.Array(NewJobInput, { minItems: 0, maxItems: most, description: 'The definitions.' }),
         pools: Type.Optional(
           Type.Array(Name, { maxItems: most, description: 'Pools that will be created before the jobs.' }),
         ),

@@ -15,7 +15,14 @@ function refused(settings: object): string | undefined {
 describe('what targets may do', () => {
   it('by default: HTTP to public addresses, no secrets, no programs', () => {
     const config = targetConfig()
-    expect(config).toMatchObject({ http: true, allow: [], ports: null, signWith: [], concurrency: 100 })
+    expect(config).toMatchObject({
+      http: true,
+      allow: [],
+      ports: null,
+      signWith: [],
+      concurrency: 200,
+      maxRequestSec: 900,
+    })
     expect(config.shell.size).toBe(0)
     expect(config.secrets.allows('env:HOME')).toBe(false)
   })

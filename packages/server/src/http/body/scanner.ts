@@ -1,7 +1,7 @@
 /**
  * Looks at the bytes of a JSON body as they arrive, so that what would be expensive to parse is refused before it is parsed,
  * and before the rest of it is read. The work is bounded by what has arrived: a few steps for each byte, a chunk at a time.
- * [m] 1.5 ns a byte.
+ * [m] 4 ns of CPU a byte, 41 where all of it is decimal fractions; 0.6 µs for a small job.
  *
  * It does not check that the body is JSON: JSON.parse does. Of what is not JSON it may count wrongly; that is refused anyway.
  */

@@ -125,8 +125,18 @@ const mistakes: [string, string, RegExp, RegExp][] = [
   ['a delivery', `'note', policy => '{"delivery": "TWICE"}'`, /delivery must be AT_LEAST_ONCE or/, /TWICE/],
   ['retries', `'note', policy => '{"retryPolicy": 3}'`, /must be JSON objects/, /maxAttempts/],
   ['attempts', `'note', policy => '{"retryPolicy": {"maxAttempts": 0}}'`, /retryPolicy.maxAttempts must be/, /It is 0/],
-  ['delays', `'note', policy => '{"retryPolicy": {"delaysMs": ["1"]}}'`, /delaysMs must be an array of whole/, /"1"/],
-  ['names', `'note', policy => '{"retryPolicy": {"nonRetryableErrors": "E"}}'`, /must be an array of names/, /"E"/],
+  [
+    'delays',
+    `'note', policy => '{"retryPolicy": {"delaysMs": ["1"]}}'`,
+    /delaysMs must be an array of at most 1000 whole/,
+    /"1"/,
+  ],
+  [
+    'names',
+    `'note', policy => '{"retryPolicy": {"nonRetryableErrors": "E"}}'`,
+    /must be an array of at most 100 names/,
+    /"E"/,
+  ],
 ]
 
 describe('carillon.enqueue refuses with a hint and stores nothing', () => {

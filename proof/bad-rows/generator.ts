@@ -120,7 +120,7 @@ const likely: Record<BadTable, (random: Random, around: Surroundings, now: numbe
   }),
   jobs: (random, _, now) => ({
     ...{ job_id: newId(now), version: 1, tenant: tenantOf(random), name: 'by hand', type: 'CRON' },
-    cron: random.pick(['* * * * * *', 'nonsense', '', '99 99 * * *', '@never', '* * * * * * *', '0 0 31 2 *']),
+    cron: random.pick(['*/30 * * * *', 'nonsense', '', '99 99 * * *', '@never', '* * * * * * *', '0 0 31 2 *']),
     ...{
       timezone: random.pick(['UTC', 'Mars/Olympus', '', 'utc; drop table']),
       dst_gap: 'SHIFT',

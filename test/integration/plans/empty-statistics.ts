@@ -14,7 +14,7 @@ export async function takeForEmpty(url: string): Promise<void> {
   await client.connect()
   await client.query(
     `insert into carillon.running (execution_id, fence, worker_id, attempt, leased_at, overdue_at, grace_sec, began)
-     select gen_random_uuid(), -i, gen_random_uuid(), 1, now(), now() + interval '1 hour', 10, true
+     select gen_random_uuid(), 1000000000 + i, gen_random_uuid(), 1, now(), now() + interval '1 hour', 10, true
      from generate_series(1, ${held}) i`,
   )
   const { rowCount } = await client.query(

@@ -147,7 +147,6 @@ const mistakes: [string, string, RegExp, RegExp][] = [
   ['a delivery', `'note', policy => '{"delivery": "TWICE"}'`, /delivery must be AT_LEAST_ONCE or/, /TWICE/],
   ['retries', `'note', policy => '{"retryPolicy": 3}'`, /must be JSON objects/, /maxAttempts/],
   ['attempts', `'note', policy => '{"retryPolicy": {"maxAttempts": 0}}'`, /retryPolicy.maxAttempts must be/, /It is 0/],
-  ['delays', `'note', policy => '{"retryPolicy": {"delaysMs": ["1"]}}'`, /delaysMs must be an array of whole/, /"1"/],
   ['no dedupe key', `'note', dedupe => '{}'`, /dedupe must be a JSON object with a key/, /invoice/],
   ['an empty dedupe key', `'note', dedupe => '{"key": ""}'`, /dedupe.key must be a text of 1 to 200/, /Known are/],
   ['an unknown dedupe', `'note', dedupe => '{"key": "a", "ttl": 5}'`, /dedupe.ttl is not known/, /windowSec/],
@@ -165,7 +164,18 @@ const mistakes: [string, string, RegExp, RegExp][] = [
   ],
   ['a wait alone', `'note', dedupe => '{"key": "a", "maxWaitSec": 5}'`, /goes with onDuplicate DEBOUNCE/, /Known are/],
   ['a deep payload', `'note', (repeat('[', 97) || repeat(']', 97))::json`, /nested more than 96 deep/, /Flatten/],
-  ['names', `'note', policy => '{"retryPolicy": {"nonRetryableErrors": "E"}}'`, /must be an array of names/, /"E"/],
+  [
+    'delays',
+    `'note', policy => '{"retryPolicy": {"delaysMs": ["1"]}}'`,
+    /delaysMs must be an array of at most 1000 whole/,
+    /"1"/,
+  ],
+  [
+    'names',
+    `'note', policy => '{"retryPolicy": {"nonRetryableErrors": "E"}}'`,
+    /must be an array of at most 100 names/,
+    /"E"/,
+  ],
 ]
 
 describe('carillon.enqueue refuses with a hint and stores nothing', () => {

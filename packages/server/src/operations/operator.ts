@@ -3,7 +3,7 @@
  * stores how far it has come in the transaction that did the work. So a node that dies leaves nothing half done, another
  * goes on where it stood, and two at once do nothing twice.
  */
-import { timeOf } from '../domain/identity.ts'
+import { isId, timeOf } from '../domain/identity.ts'
 import { settled } from '../jobs/change.ts'
 import { BatchLimit } from '../lib/batch-limit.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -89,6 +89,7 @@ export class Operator implements Service {
 
   async #take(operation: OperationRecord): Promise<void> {
     try {
+      checkOperation(operation)
       await this.#limit.watch(() => this.#step(operation, this.#batchOf(operation)), wasTooSlow)
     } catch (error) {
       if (isPassing(error)) throw error
@@ -159,13 +160,13 @@ export class Operator implements Service {
   async #backfill(operation: OperationRecord, most: number, pass = false): Promise<void> {
     const { database, clock } = this.#options
     const began = clock.now()
-    const params = checkedParams(operation.params as BackfillParams)
+    const params = operation.params as BackfillParams
     const job = await this.#jobOf(operation, params)
     if (!job) return
     const open = await readOpen(database, operation.open)
     const oneByOne = job.definition.overlap !== 'ALLOW'
     const free = Math.min(params.concurrency - open.length, oneByOne ? 1 : most, firesLeft(job))
-    const position = operation.position === null ? null : finite(Number(operation.position))
+    const position = operation.position === null ? null : Number(operation.position)
     const plan =
       free > 0
         ? await planStretch(database, job, { params, position, room: free })
@@ -216,13 +217,13 @@ export class Operator implements Service {
   }
 }
 
-/** What is no number would be compared with times for ever. */
-function checkedParams(params: BackfillParams): BackfillParams {
-  for (const value of [params.from, params.to, params.concurrency]) finite(value)
-  return params
-}
-
-function finite(value: number): number {
-  if (!Number.isFinite(value)) throw new RangeError(`${String(value)} is not a number`)
-  return value
+/** What somebody wrote by hand may be anything, and what is no number would be compared with times for ever. */
+function checkOperation({ kind, params, position }: OperationRecord): void {
+  const given = (params ?? {}) as Partial<BulkParams & BackfillParams>
+  const isBackfill = kind === 'BACKFILL'
+  const isPosition = position === null || (isBackfill ? /^\d{1,15}$/.test(position) : isId(position))
+  const isComplete = isBackfill
+    ? isId(String(given.jobId)) && [given.from, given.to, given.concurrency].every(Number.isFinite)
+    : typeof given.selection?.tenant === 'string'
+  if (!isPosition || !isComplete) throw new TypeError('its parameters are not those of an operation')
 }

@@ -259,14 +259,6 @@ begin
   where not exists (select from carillon.shards s where s.shard = t.shard);
 end $$;
 
--- What LEASE and FIRE read of a policy can be read. Null: there is none.
-create or replace function carillon.is_usable_policy(p_policy jsonb) returns boolean
-language sql immutable parallel safe
-return p_policy is null or (select coalesce(bool_and(case jsonb_typeof(f.value) when 'null' then true
-    when 'number' then (f.value #>> '{}')::numeric between 0 and 2147483647 else false end), true)
-  from jsonb_each(case when jsonb_typeof(p_policy) = 'object' then p_policy else '{}' end) f
-  where f.key in ('timeoutSec', 'cancelGraceSec', 'heartbeatTimeoutSec', 'deadlineSec', 'startWithinSec'));
-
 -- Looked through before a batch that failed is bisected: the mistakes that can be told without trying, all in one statement.
 -- Of the first rows of a pool's lanes, those that cannot be leased. Reads only. Indexes: ready_pkey, executions_pkey.
 create or replace function carillon.find_unusable_ready(p_pool text, p_limit int)
@@ -291,6 +283,15 @@ begin
     select * from carillon.job_versions y where y.job_id = e.job_id and y.version = e.job_version offset 0) v on true
   where e.execution_id is null or r.execution_id is not null
     or not carillon.is_usable_policy(coalesce(e.policy, j.policy, v.policy));
+  -- Where the policy is the job's, every execution to come would be bad too.
+  return query
+  select distinct 'schedules', jsonb_build_object('job_id', j.job_id), 'POLICY',
+    'its policy cannot be read: ' || left(j.policy::text, 500)
+  from generate_series(0, 3) l(lane) cross join lateral (
+    select * from carillon.ready x where x.pool = p_pool and x.lane = l.lane order by x.tag, x.execution_id limit p_limit) q
+  cross join lateral (select * from carillon.executions y where y.execution_id = q.execution_id offset 0) e
+  cross join lateral (select * from carillon.jobs y where y.job_id = e.job_id and y.version = e.job_version offset 0) j
+  where e.policy is null and j.state = 'ACTIVE' and not carillon.is_usable_policy(j.policy);
 end $$;
 
 -- Of submissions that are due, those that cannot be fired: the id of one that is due lies in the past, and within what is kept.

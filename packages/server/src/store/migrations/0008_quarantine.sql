@@ -25,6 +25,14 @@ create table carillon.quarantine (
 create index quarantine_execution on carillon.quarantine (execution_id) where execution_id is not null;
 create index quarantine_tenant on carillon.quarantine (tenant, quarantine_id);
 
+-- Whether LEASE and FIRE can read what they need of a policy.
+create function carillon.is_usable_policy(p_policy jsonb) returns boolean
+language sql immutable parallel safe
+return p_policy is null or (select coalesce(bool_and(case jsonb_typeof(f.value) when 'null' then true
+    when 'number' then (f.value #>> '{}')::numeric between 0 and 2147483647 else false end), true)
+  from jsonb_each(case when jsonb_typeof(p_policy) = 'object' then p_policy else '{}' end) f
+  where f.key in ('timeoutSec', 'cancelGraceSec', 'heartbeatTimeoutSec', 'deadlineSec', 'startWithinSec'));
+
 -- What could never be right is refused where it is written. NOT VALID: rows that are there are not read; one that breaks a rule
 -- is set aside when it is met. [m] See docs/decisions/0032-quarantine.md for what the rules cost.
 --
@@ -32,6 +40,7 @@ create index quarantine_tenant on carillon.quarantine (tenant, quarantine_id);
 alter table carillon.submissions
   add constraint submissions_run_at check (run_at between '1970-01-01 00:00:00+00' and '20000-01-01 00:00:00+00') not valid,
   add constraint submissions_lane check (lane between 0 and 3) not valid,
+  add constraint submissions_policy check (carillon.is_usable_policy(policy)) not valid,
   add constraint submissions_payload check (payload::json is not null or payload is null) not valid;
 alter table carillon.retries
   add constraint retries_due check (due between '1970-01-01 00:00:00+00' and '20000-01-01 00:00:00+00') not valid,
@@ -79,6 +88,7 @@ alter table carillon.jobs
     and (end_at is null or end_at between '1970-01-01 00:00:00+00' and '10000-01-01 00:00:00+00')
     and created_at between '1970-01-01 00:00:00+00' and '20000-01-01 00:00:00+00'
     and updated_at between '1970-01-01 00:00:00+00' and '20000-01-01 00:00:00+00') not valid,
+  add constraint jobs_policy check (carillon.is_usable_policy(policy)) not valid,
   add constraint jobs_payload check (payload::json is not null or payload is null) not valid;
 alter table carillon.job_spans
   add constraint job_spans_times check (isfinite(since) and isfinite(until) and isfinite(computed_at)

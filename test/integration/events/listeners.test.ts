@@ -86,7 +86,7 @@ describe('a listener', () => {
     ['/last-event-id', '', { 'last-event-id': '1e3' }],
     ['/type/0', '?type=execution.eaten', {}],
     ['/type/1', '?type=job.*&type=*', {}],
-    ['/jobId', '?jobId=1', {}],
+    ['/jobId', '?jobId=', {}],
     ['/waitSec', '?waitSec=-1', {}],
     ['/waitSec', '?waitSec=86400', {}],
     ['/since', '?since=1', {}],

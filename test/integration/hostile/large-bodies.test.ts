@@ -80,12 +80,11 @@ describe('a batch of which everything is wrong', () => {
   })
 })
 
-it('a name that is like thousands of pools is told a few of them', async () => {
-  for (let round = 0; round < 20; round++) {
-    const names = Array.from({ length: 100 }, (_, i) => `${String(round * 100 + i).padStart(4, '0')}${'x'.repeat(190)}`)
-    const pools = names.map((pool) => ({ pool, handlers: [], slots: 1 }))
-    expect((await ask('POST /v1/workers', { name: 'w', pools })).status).toBe(201)
-  }
+it('a name that is like many pools is told a few of them', async () => {
+  // As many as a tenant may have, but for those of other tests here.
+  const names = Array.from({ length: 90 }, (_, i) => `${String(i).padStart(4, '0')}${'x'.repeat(190)}`)
+  const pools = names.map((pool) => ({ pool, handlers: [], slots: 1 }))
+  expect((await ask('POST /v1/workers', { name: 'w', pools })).status).toBe(201)
   const { body } = await ask('POST /v1/jobs', { ...oneShot, target: { handler: 'h', pool: `zzzz${'x'.repeat(190)}` } })
   expect(body.code).toBe('POOL_UNKNOWN')
   expect(body.errors[0].hint.split(' or ')).toHaveLength(5)

@@ -66,7 +66,7 @@ describe('retention', () => {
     ['is ready', (at) => store.submit(1, null, at)],
     ['runs', (at) => store.submit(1, null, at).then(() => store.lease(1))],
     ['waits to be tried again', (at) => failed(at)],
-    ['waits for another of its job', (at) => insert('waiting', { at, key: 'job:x' })],
+    ['waits for another of its job', (at) => insert('waiting', { at, key: `job:${crypto.randomUUID()}` })],
     [
       'a caller enqueued',
       (at) =>

@@ -15,8 +15,12 @@ export const QuarantinedRow = Type.Object(
     code: Type.String({ description: 'The SQLSTATE, or the name of the error.' }),
     message: Type.String({ description: 'The error in words.' }),
     at: Type.Unsafe<string>({ ...Instant, description: 'When it was set aside.' }),
-    row: Json,
+    row: Type.Unsafe<unknown>({ ...Json, description: 'The row as it was; null if it stayed where it stood.' }),
   },
-  { ...closed, title: 'QuarantinedRow' },
+  {
+    ...closed,
+    title: 'QuarantinedRow',
+    description: 'A row that cannot be processed, set aside so that the others can.',
+  },
 )
 export type QuarantinedRow = Static<typeof QuarantinedRow>

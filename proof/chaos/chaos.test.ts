@@ -73,5 +73,7 @@ it.concurrent('finds out when rows are lost and overlap is not checked', async (
   })
   expect(lost).toBeGreaterThan(0)
   const found = new Set(violations.map(({ checker }) => checker))
+  // verify may find the lost submissions too: nodes write down what they acknowledged a few seconds later.
+  found.delete('verify')
   expect([...found].sort()).toEqual(['acknowledged-is-kept', 'forbid-never-overlaps', 'occurrences'])
 }, 90_000)

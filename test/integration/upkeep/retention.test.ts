@@ -1,7 +1,7 @@
 /** History goes when it has been kept long enough, a whole partition at a time, and never with anything still needed. */
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { firstIdAt, submissionId, timeOf } from '../../../packages/server/src/domain/identity.ts'
+import { firstIdAt, newId, submissionId, timeOf } from '../../../packages/server/src/domain/identity.ts'
 import { requireKept } from '../../../packages/server/src/jobs/kept.ts'
 import { createLogger } from '../../../packages/server/src/observability/logger.ts'
 import { readInstallation, readPartitions } from '../../../packages/server/src/store/partitions/manage.ts'
@@ -66,7 +66,7 @@ describe('retention', () => {
     ['is ready', (at) => store.submit(1, null, at)],
     ['runs', (at) => store.submit(1, null, at).then(() => store.lease(1))],
     ['waits to be tried again', (at) => failed(at)],
-    ['waits for another of its job', (at) => insert('waiting', { at, key: 'job:x' })],
+    ['waits for another of its job', (at) => insert('waiting', { at, key: `job:${newId(at)}` })],
     [
       'a caller enqueued',
       (at) =>

@@ -17,12 +17,13 @@ const mostLooked = 500
 /** Every slot is taken: the search goes on with the next call. */
 class NoSlotLeft extends Error {}
 
+/** `inOrder`: the smallest tags, as always; else what lies before the tags reached may still be there. */
 export async function leaseGood(
   { database, isolation }: { database: Database; isolation: Isolation },
   pool: string,
   reading: LaneReading,
   slots: Slot[],
-): Promise<Leased[]> {
+): Promise<{ leased: Leased[]; inOrder: boolean }> {
   let free = slots
   const everything = { ...reading, from: reading.from.map(() => 0) }
   const work = async (keys: ReadyKey[]) => {
@@ -33,7 +34,7 @@ export async function leaseGood(
     free = free.slice(leased.reduce((sum, { count }) => sum + count, 0))
     return leased
   }
-  const { answers, stoppedBy } = await isolation.runRead('LEASE', {
+  const { answers, found, stoppedBy } = await isolation.runRead('LEASE', {
     all: () => lease(database, pool, reading, slots),
     read: () => readReadyKeys(database, pool, mostLooked),
     work,
@@ -43,5 +44,5 @@ export async function leaseGood(
   const leased = answers.flat()
   // What was leased goes to its workers whatever came after it; the next call meets the error again.
   if (stoppedBy && leased.length === 0 && !(stoppedBy.error instanceof NoSlotLeft)) throw stoppedBy.error
-  return leased
+  return { leased, inOrder: found === null }
 }

@@ -189,8 +189,11 @@ export class PoolDispatcher implements Service {
         const now = this.#options.clock.now()
         const reading = { from: this.#positions.map((p) => p.from(now)), since: this.#turns.since, turn: laneTurn }
         const { pool } = this.#options
-        const leased = await this.#limit.watch(() => leaseGood(this.#options, pool, reading, slots), wasTooSlow)
-        const count = this.#take(leased, wishes)
+        const { leased, inOrder } = await this.#limit.watch(
+          () => leaseGood(this.#options, pool, reading, slots),
+          wasTooSlow,
+        )
+        const count = this.#take(leased, wishes, inOrder)
         this.#adapt(count, slots.length)
         return count === slots.length
       } finally {
@@ -211,10 +214,10 @@ export class PoolDispatcher implements Service {
   }
 
   /** Answers how many it were. */
-  #take(leased: Leased[], wishes: Map<string, Waiting>): number {
+  #take(leased: Leased[], wishes: Map<string, Waiting>, inOrder = true): number {
     const count = leased.reduce((sum, each) => sum + each.count, 0)
     this.#weigh(leased, count)
-    this.#note(leased)
+    this.#note(leased, inOrder)
     this.#hand(leased, wishes)
     return count
   }
@@ -255,7 +258,7 @@ export class PoolDispatcher implements Service {
     if (length > maxLength) this.#limit.lower((count * maxLength) / length)
   }
 
-  #note(leased: Leased[]): void {
+  #note(leased: Leased[], inOrder: boolean): void {
     const now = this.#options.clock.now()
     const counts = priorities.map(() => 0)
     const reached = new Map<number, number>()
@@ -264,6 +267,10 @@ export class PoolDispatcher implements Service {
       reached.set(lane, tag)
     }
     this.#turns.leased(counts)
+    if (!inOrder) {
+      for (const position of this.#positions) position.lower(0)
+      return
+    }
     for (const [lane, tag] of reached) {
       this.#positions[lane]!.reached(tag, now)
       this.#options.onLeased(this.#options.pool, lane, tag)

@@ -41,7 +41,7 @@ export const checkOperations = {
           Type.Array(Name, { maxItems: most, description: 'Pools that will be created before the jobs.' }),
         ),
       },
-      { ...closed, title: 'CheckJobsInput' },
+      { ...closed, title: 'CheckJobsInput', description: 'Definitions to check.' },
     ),
     roughBody: Type.Object(
       {

@@ -17,6 +17,6 @@ export const QuarantinedRow = Type.Object(
     at: Type.Unsafe<string>({ ...Instant, description: 'When it was set aside.' }),
     row: Json,
   },
-  { ...closed, title: 'QuarantinedRow' },
+  { ...closed, title: 'QuarantinedRow', description: 'A row that was set aside, and why.' },
 )
 export type QuarantinedRow = Static<typeof QuarantinedRow>

@@ -1,7 +1,7 @@
 /** History goes when it has been kept long enough, a whole partition at a time, and never with anything still needed. */
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { firstIdAt, newId, submissionId, timeOf } from '../../../packages/server/src/domain/identity.ts'
+import { firstIdAt, submissionId, timeOf } from '../../../packages/server/src/domain/identity.ts'
 import { requireKept } from '../../../packages/server/src/jobs/kept.ts'
 import { createLogger } from '../../../packages/server/src/observability/logger.ts'
 import { readInstallation, readPartitions } from '../../../packages/server/src/store/partitions/manage.ts'

@@ -57,7 +57,7 @@ export const ifMatchHeaders = Type.Object({
   'if-match': Type.Optional(
     Type.String({
       maxLength: 50,
-      pattern: '^(\\*|(W/)?"[0-9]+"|[0-9]+)$',
+      pattern: '^(\\*|(W/)?"[0-9]{1,9}"|[0-9]{1,9})$',
       description: 'The ETag of the job as it was read; another version gets 412.',
     }),
   ),

@@ -6,7 +6,7 @@ export const pageFields = {
     Type.Integer({ minimum: 1, maximum: 1_000, default: 100, description: 'At most this many entries.' }),
   ),
   cursor: Type.Optional(
-    Type.String({ maxLength: 1_200, description: '`nextCursor` of the page before.', pattern: '^[A-Za-z0-9_-]*$' }),
+    Type.String({ maxLength: 1_200, description: '`nextCursor` of the page before.', pattern: '^[A-Za-z0-9_-]+$' }),
   ),
 }
 

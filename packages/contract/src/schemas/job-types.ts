@@ -43,7 +43,9 @@ function ofType(type: JobType, fields: Fields, title: string): TSchema {
     else if (name === timeFields[type] && needsTimeField(type)) properties[name] = Type.Unsafe({ ...schema })
     else if (!foreign.has(name)) properties[name] = schema
   }
-  return Type.Object(properties, { ...closed, title, description: `${words[type]} (\`type: ${type}\`).` })
+  // A key names one job for good; beside it nothing can be a duplicate.
+  const either = 'key' in properties && 'dedupe' in properties ? { not: { required: ['key', 'dedupe'] } } : {}
+  return Type.Object(properties, { ...closed, ...either, title, description: `${words[type]} (\`type: ${type}\`).` })
 }
 
 const words: Record<JobType, string> = {

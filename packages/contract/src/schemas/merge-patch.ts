@@ -10,12 +10,12 @@ export function MergePatch<T>(schema: TSchema, title: string) {
 }
 
 function patchOf(schema: object): TSchema {
-  const { properties, patternProperties, required: _, title, examples: __, ...rest } = schema as Record<string, unknown>
+  const { properties, patternProperties, required, title, examples: __, ...rest } = schema as Record<string, unknown>
   if (properties === undefined && patternProperties === undefined) return schema as TSchema
   return {
     ...rest,
     ...(typeof title === 'string' && { title: title.endsWith('Patch') ? title : `${title}Patch` }),
-    ...(properties !== undefined && { properties: removable(properties as Properties) }),
+    ...(properties !== undefined && { properties: removable(properties as Properties, required as string[]) }),
     ...(patternProperties !== undefined && { patternProperties: removable(patternProperties as Properties) }),
   } as TSchema
 }
@@ -26,6 +26,12 @@ function flat(schema: TSchema): TSchema {
   return rest as TSchema
 }
 
-function removable(properties: Properties): Properties {
-  return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, Nullable(patchOf(flat(schema)))]))
+/** What must be there cannot be removed. */
+function removable(properties: Properties, required: readonly string[] = []): Properties {
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => [
+      name,
+      required.includes(name) ? patchOf(flat(schema)) : Nullable(patchOf(flat(schema))),
+    ]),
+  )
 }

@@ -105,6 +105,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     // Each in a context of its own: how a body is read depends on the operation.
     void app.register(async (own) => register(own, operationId, route, { ...options, ...turnstiles }))
   }
+  refuseOtherMethods(app, options)
   return app
 }
 
@@ -152,7 +153,7 @@ function register(
     },
     handler: async (request, reply) => {
       check(request)
-      const asked = new Asked(request, reply)
+      const asked = new Asked(request, reply, authenticator.tokens !== false)
       const answer = () => route.answer(asked, services)
       const taken = takesTurns(operation, request) ? turnstile.pass(asked.caller.tenant, answer) : answer()
       const answered = await taken
@@ -200,11 +201,13 @@ class Asked {
   readonly headers: never
   readonly body: never
   readonly caller: Caller
+  readonly auth: boolean
   readonly rawBody: string
   readonly #reply: FastifyReply
   #gone: AbortController | null = null
 
-  constructor(request: FastifyRequest, reply: FastifyReply) {
+  constructor(request: FastifyRequest, reply: FastifyReply, auth: boolean) {
+    this.auth = auth
     this.params = request.params as never
     this.query = request.query as never
     this.headers = request.headers as never
@@ -275,6 +278,22 @@ function parseJson(app: FastifyInstance, bounds: BodyBounds, opaque: readonly st
   app.addContentTypeParser(['application/json', 'application/merge-patch+json'], read)
 }
 
+/** `/v1/executions/cancel` is an address of its own: for its other methods it is not an execution called `cancel`. */
+function refuseOtherMethods(app: FastifyInstance, options: AppOptions): void {
+  const declared = Object.values(options.routes).map(({ operation }) => operation)
+  for (const path of new Set(declared.map(({ path }) => path).filter((path) => !path.includes(':')))) {
+    const own = new Set(declared.filter((operation) => operation.path === path).map(({ method }) => method))
+    const others = declared.filter(({ method, path: other }) => !own.has(method) && matches(other, path))
+    for (const method of new Set(others.map((operation) => operation.method))) {
+      app.route({ method, url: path, handler: (request, reply) => refuseAddress(request, reply, options) })
+    }
+  }
+}
+
+function matches(pattern: string, path: string): boolean {
+  return new RegExp(`^${pattern.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+')}$`).test(path)
+}
+
 /** There is nothing at the address, or not for this method. */
 function refuseAddress(request: FastifyRequest, reply: FastifyReply, { routes, logger }: AppOptions): FastifyReply {
   const allowed = methodsAt(routes, request.url)
@@ -285,11 +304,10 @@ function refuseAddress(request: FastifyRequest, reply: FastifyReply, { routes, l
 
 function methodsAt(routes: AppOptions['routes'], url: string): string[] {
   const path = url.split('?')[0]!.replace(/(?<=.)\/$/, '')
-  return Object.values(routes)
-    .filter(({ operation }) =>
-      new RegExp(`^${operation.path.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+')}$`).test(path),
-    )
-    .map(({ operation }) => operation.method)
+  const declared = Object.values(routes).map(({ operation }) => operation)
+  const exact = declared.filter((operation) => operation.path === path)
+  const there = exact.length > 0 ? exact : declared.filter((operation) => matches(operation.path, path))
+  return there.map(({ method }) => method)
 }
 
 function wrongMethod({ method }: FastifyRequest, allowed: string[]): CarillonError {

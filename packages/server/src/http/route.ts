@@ -18,6 +18,8 @@ export type RouteRequest<O extends ApiOperation> = RequestOf<O> & {
   caller: Caller
   /** The body as it came, for operations that take an Idempotency-Key. */
   rawBody: string
+  /** Whether this node asks for tokens. */
+  auth: boolean
   /** Aborted when the client is gone, or may not have its stream any longer. */
   signal: AbortSignal
 }

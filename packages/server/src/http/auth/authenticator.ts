@@ -17,6 +17,8 @@ import { KeySet } from './key-set.ts'
 import { scopeMissing, unauthenticated } from './refusals.ts'
 
 export interface Authenticator {
+  /** False: it asks for no tokens. */
+  tokens?: false
   /** Asked about every request, of open routes too. Throws what must not even be looked at. */
   admit?(request: { method?: string; headers: IncomingHttpHeaders }): void
   /**

@@ -17,6 +17,7 @@ const anybody: Caller = callerOf({ tenant: everyTenant, scopes, actor: 'anonymou
 /** `onlyHere`: the node listens on loopback, so no other name can be meant. */
 export function openDoor({ onlyHere }: { onlyHere: boolean }): Authenticator {
   return {
+    tokens: false,
     admit({ method, headers }) {
       if (onlyHere) requireLoopbackName(headers)
       requireSameOrigin(headers)

@@ -43,7 +43,7 @@ const authorization = `Bearer ${token}`
 let failed = false
 try {
   console.log(`Fuzzing ${node.url} with seed ${seed}`)
-  execFileSync(join(root, 'scripts/install-python-tools'), { stdio: 'inherit' })
+  execFileSync(join(root, 'scripts/install-client-tools'), { stdio: 'inherit' })
   for (let round = 0; !failed; round++) {
     failed = (await fuzz(seed + round)) !== 0 || !(await fuzzStream())
     const { requests, serverErrors, missing } = await counted()

@@ -1,4 +1,4 @@
-/** Programs that scripts/install-python-tools installs. */
+/** Programs that scripts/install-client-tools installs. */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ export async function run(
   options: { cwd?: string; env?: object } = {},
 ): Promise<string> {
   if (program.startsWith('/') && !existsSync(program)) {
-    throw new Error(`${program} is not there: run scripts/install-python-tools`)
+    throw new Error(`${program} is not there: run scripts/install-client-tools`)
   }
   const env = { ...process.env, ...options.env, PATH: `${pythonTools}:${process.env.PATH}` }
   const ended = promisify(execFile)(program, args, { ...options, env, maxBuffer: 64 * 1024 * 1024 })

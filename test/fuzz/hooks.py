@@ -1,4 +1,4 @@
-"""Two checks of schemathesis, with what is argued in argued.json taken out: every other failure counts."""
+"""Three checks of schemathesis, without the failures that argued.json argues: every other failure counts."""
 
 import json
 import re
@@ -16,16 +16,20 @@ def is_argued(check: str, case, response) -> bool:
         problem = json.loads(response.content)
     except ValueError:
         problem = {}
-    for entry in ARGUED:
-        if entry["check"] != check or not re.fullmatch(entry.get("operation", ".*"), case.operation.label):
-            continue
-        if entry.get("code", problem.get("code")) != problem.get("code"):
-            continue
-        messages = [error.get("message", "") for error in problem.get("errors", [])] or [""]
-        # All that the answer complains about must be argued, not one thing among others.
-        if all(re.search(entry.get("message", ""), message) for message in messages):
-            return True
-    return False
+    entries = [entry for entry in ARGUED if entry["check"] == check and fits(entry, case, response, problem)]
+    if any("message" not in entry for entry in entries):
+        return True
+    # All that the answer complains about must be argued, not one thing among others.
+    messages = [error.get("message", "") for error in problem.get("errors", [])]
+    return bool(messages) and all(any(re.search(entry["message"], text) for entry in entries) for text in messages)
+
+
+def fits(entry: dict, case, response, problem: dict) -> bool:
+    return (
+        re.fullmatch(entry.get("operation", ".*"), case.operation.label) is not None
+        and entry.get("code", problem.get("code")) == problem.get("code")
+        and entry.get("status", response.status_code) == response.status_code
+    )
 
 
 def argued(check: str, ctx, response, case) -> None:
@@ -39,6 +43,11 @@ def argued(check: str, ctx, response, case) -> None:
 @schemathesis.check
 def argued_positive_data_acceptance(ctx, response, case) -> None:
     argued("positive_data_acceptance", ctx, response, case)
+
+
+@schemathesis.check
+def argued_negative_data_rejection(ctx, response, case) -> None:
+    argued("negative_data_rejection", ctx, response, case)
 
 
 @schemathesis.check

@@ -12,6 +12,11 @@ const writeNothing = new Set([
   'reportExecutions',
   'completeExecution',
   'backfillJob',
+  'checkJobs',
+  // The pool is used, and nothing is in quarantine.
+  'deletePool',
+  'releaseQuarantined',
+  'discardQuarantined',
 ])
 /** What must be so that there is something to change. */
 const before: Record<string, string> = {

@@ -5,7 +5,7 @@ import { request as plainRequest } from 'node:http'
 import { type RequestOptions, request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { connect } from 'node:tls'
+import { connect, getCiphers } from 'node:tls'
 import { type ServedNode, type ServeSettings, serve } from '@carillon/server'
 import { createApiKey } from '@carillon/server/administration'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -70,6 +70,18 @@ describe('a node with a certificate', () => {
     expect(await fetchSecurely('/healthz', { maxVersion: 'TLSv1.2' })).toMatchObject({ protocol: 'TLSv1.2' })
     const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
     await expect(fetchSecurely('/healthz', old)).rejects.toThrow(/alert protocol version/)
+  })
+
+  it('takes of TLS 1.2 only suites with forward secrecy and authenticated encryption', async () => {
+    const offered = getCiphers().filter((name) => !name.startsWith('tls_'))
+    const taken: string[] = []
+    for (const name of offered) {
+      const options = { maxVersion: 'TLSv1.2', ciphers: `${name.toUpperCase()}:@SECLEVEL=0` } as const
+      const answered = await fetchSecurely('/healthz', options).catch(() => null)
+      if (answered) taken.push(name)
+    }
+    expect(taken.length).toBeGreaterThan(0)
+    for (const name of taken) expect(name).toMatch(/^ecdhe-ecdsa-(aes(128|256)-gcm-sha(256|384)|chacha20-poly1305)$/)
   })
 
   it('answers nothing in plain text', async () => {

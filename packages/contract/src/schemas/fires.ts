@@ -19,6 +19,7 @@ export const PreviewInput = ShownAs(
   Type.Object(previewFields, closed),
   byType(previewFields, {
     title: 'PreviewInput',
+    withTime: true,
     names: { CRON: 'CronPreview', INTERVAL: 'IntervalPreview', ONE_SHOT: 'OneShotPreview' },
     description: 'A schedule, by `type`.',
   }),

@@ -19,10 +19,12 @@ interface Shown {
   names: Partial<Record<JobType, string>>
   description: string
   examples?: unknown[]
+  /** Also a ONE_SHOT must say when. */
+  withTime?: boolean
 }
 
 /** A choice by `type`. The fields are those of all types, or given for each. */
-export function byType(fields: Fields | JobTypeFields, { title, names, ...rest }: Shown): TSchema {
+export function byType(fields: Fields | JobTypeFields, { title, names, withTime = false, ...rest }: Shown): TSchema {
   const types = Object.keys(names) as JobType[]
   return Type.Unsafe<unknown>({
     title,
@@ -30,17 +32,18 @@ export function byType(fields: Fields | JobTypeFields, { title, names, ...rest }
     discriminator: { propertyName: 'type' },
     oneOf: types.map((type) => {
       const own = 'CRON' in fields ? (fields as JobTypeFields)[type] : (fields as Fields)
-      return ofType(type, own, names[type]!)
+      return ofType(type, own, { title: names[type]!, withTime })
     }),
   })
 }
 
-function ofType(type: JobType, fields: Fields, title: string): TSchema {
+function ofType(type: JobType, fields: Fields, { title, withTime }: { title: string; withTime: boolean }): TSchema {
   const foreign = new Set(Object.entries(fieldsOfType).flatMap(([other, names]) => (other === type ? [] : names)))
   const properties: Fields = {}
   for (const [name, schema] of Object.entries(fields)) {
     if (name === 'type') properties.type = Type.Unsafe<JobType>({ ...schema, enum: undefined, const: type })
-    else if (name === timeFields[type] && needsTimeField(type)) properties[name] = Type.Unsafe({ ...schema })
+    else if (name === timeFields[type] && (withTime || needsTimeField(type)))
+      properties[name] = Type.Unsafe({ ...schema })
     else if (!foreign.has(name)) properties[name] = schema
   }
   // A key names one job for good; beside it nothing can be a duplicate.

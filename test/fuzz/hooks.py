@@ -1,4 +1,4 @@
-"""Three checks of schemathesis, without the failures that argued.json argues: every other failure counts."""
+"""Four checks of schemathesis, without the failures that argued.json argues: every other failure counts."""
 
 import json
 import re
@@ -53,3 +53,8 @@ def argued_negative_data_rejection(ctx, response, case) -> None:
 @schemathesis.check
 def argued_use_after_free(ctx, response, case) -> None:
     argued("use_after_free", ctx, response, case)
+
+
+@schemathesis.check
+def argued_unsupported_method(ctx, response, case) -> None:
+    argued("unsupported_method", ctx, response, case)

@@ -278,16 +278,24 @@ function parseJson(app: FastifyInstance, bounds: BodyBounds, opaque: readonly st
   app.addContentTypeParser(['application/json', 'application/merge-patch+json'], read)
 }
 
-/** `/v1/executions/cancel` is an address of its own: for its other methods it is not an execution called `cancel`. */
+/**
+ * `/v1/executions/cancel` is an address of its own: for its other methods it is not an execution called `cancel`. Where a job's key may
+ * stand, any name may be meant: `GET /v1/jobs/batch` is the job with the key `batch`.
+ */
 function refuseOtherMethods(app: FastifyInstance, options: AppOptions): void {
   const declared = Object.values(options.routes).map(({ operation }) => operation)
   for (const path of new Set(declared.map(({ path }) => path).filter((path) => !path.includes(':')))) {
     const own = new Set(declared.filter((operation) => operation.path === path).map(({ method }) => method))
-    const others = declared.filter(({ method, path: other }) => !own.has(method) && matches(other, path))
+    const others = declared.filter(({ method, path: other }) => !own.has(method) && isShadowed(other, path))
     for (const method of new Set(others.map((operation) => operation.method))) {
       app.route({ method, url: path, handler: (request, reply) => refuseAddress(request, reply, options) })
     }
   }
+}
+
+/** Whether a fixed address stands before this one for all methods. */
+function isShadowed(pattern: string, path: string): boolean {
+  return matches(pattern, path) && !pattern.includes(':jobId')
 }
 
 function matches(pattern: string, path: string): boolean {
@@ -305,9 +313,12 @@ function refuseAddress(request: FastifyRequest, reply: FastifyReply, { routes, l
 function methodsAt(routes: AppOptions['routes'], url: string): string[] {
   const path = url.split('?')[0]!.replace(/(?<=.)\/$/, '')
   const declared = Object.values(routes).map(({ operation }) => operation)
-  const exact = declared.filter((operation) => operation.path === path)
-  const there = exact.length > 0 ? exact : declared.filter((operation) => matches(operation.path, path))
-  return there.map(({ method }) => method)
+  const isFixed = declared.some((operation) => operation.path === path)
+  const there = declared.filter(
+    (operation) =>
+      operation.path === path || (matches(operation.path, path) && !(isFixed && isShadowed(operation.path, path))),
+  )
+  return [...new Set(there.map(({ method }) => method))]
 }
 
 function wrongMethod({ method }: FastifyRequest, allowed: string[]): CarillonError {

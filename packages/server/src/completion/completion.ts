@@ -13,6 +13,7 @@ import { type ExecutionRules, readRules } from '../store/executions/read-rules.t
 import { type AttemptEnd, type AttemptVerdict, report } from '../store/executions/report.ts'
 import type { Isolation } from '../store/quarantine/isolation.ts'
 import type { QueueRow } from '../store/quarantine/set-aside.ts'
+import { findUnusableRunning } from '../store/quarantine/stuck.ts'
 import { wasTooSlow } from '../store/trouble.ts'
 import { decide, type Ending, type HandOver, isHandOver, logOf, needsRules, type Told } from './decide.ts'
 
@@ -36,6 +37,8 @@ export class Completion {
   readonly #batcher: Batcher<Ending, AttemptVerdict>
   readonly #handOvers: Batcher<HandOver, AttemptVerdict>
   readonly #limit = new BatchLimit(maxBatch)
+  /** Set aside already: a batch that is bisected tells of them again. */
+  readonly #unknown = new WeakSet<Ending>()
 
   constructor(options: CompletionOptions) {
     this.#options = options
@@ -71,7 +74,10 @@ export class Completion {
 
   /** What runs and is not in the ledger can come to no end. */
   async #setAsideUnknown(endings: Ending[], rules: Map<string, ExecutionRules>): Promise<void> {
-    const unknown = endings.filter((ending) => needsRules(ending) && !rules.has(ending.executionId))
+    const isUnknown = (ending: Ending) =>
+      needsRules(ending) && !rules.has(ending.executionId) && !this.#unknown.has(ending)
+    const unknown = endings.filter(isUnknown)
+    for (const ending of unknown) this.#unknown.add(ending)
     const why = { code: 'NO_LEDGER_ROW', message: 'the ledger has no such execution' }
     await this.#options.isolation.setAside(
       'REPORT',
@@ -85,7 +91,10 @@ export class Completion {
     told: T[],
     work: (told: T[]) => Promise<AttemptVerdict[]>,
   ): Promise<AttemptVerdict[]> {
-    const { done, left, stoppedBy } = await this.#options.isolation.run(call, told, work, rowOf)
+    const { done, left, stoppedBy } = await this.#options.isolation.run(call, told, work, rowOf, {
+      find: (each) => findUnusableRunning(this.#options.database, each),
+      idOf: ({ executionId }) => executionId,
+    })
     if (stoppedBy && left.length === told.length) throw stoppedBy.error
     const verdicts = new Map<T, AttemptVerdict>()
     for (const { items, answer } of done) for (const [i, item] of items.entries()) verdicts.set(item, answer[i]!)

@@ -36,12 +36,14 @@ export async function readRules(database: Database, ids: string[]): Promise<Map<
      left join carillon.running r on r.execution_id = e.execution_id
      left join carillon.jobs j on j.job_id = e.job_id and j.version = e.job_version
      left join carillon.job_versions v on v.job_id = e.job_id and v.version = e.job_version and j.job_id is null
+     -- What is no history, because somebody wrote it by hand, counts for nothing.
+     cross join lateral (select case when jsonb_typeof(e.history) = 'array' then e.history end history) l
      cross join lateral (
        select count(*) filter (where h.entry ->> 'to' = 'HANDED_BACK' and h.entry ->> 'reason' in ('WORKER_LOST', 'TIMED_OUT'))
            free_returns,
          min((h.entry ->> 'at')::bigint) filter (where h.entry ->> 'reason' = 'UNKNOWN_HANDLER') unknown_since
-       from jsonb_array_elements(e.history) with ordinality h(entry, n)
-       where h.n > coalesce((select max(b.n) from jsonb_array_elements(e.history) with ordinality b(entry, n)
+       from jsonb_array_elements(l.history) with ordinality h(entry, n)
+       where h.n > coalesce((select max(b.n) from jsonb_array_elements(l.history) with ordinality b(entry, n)
                              where b.entry ->> 'to' = 'PENDING'), 0)) past
      where e.execution_id = any ($1::uuid[])`,
     [ids],

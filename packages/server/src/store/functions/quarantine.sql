@@ -30,56 +30,59 @@ language plpgsql volatile
 as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
-  v_verdicts text[] := '{}';
+  v_verdicts text[] := array_fill('GONE'::text, array[cardinality(p_sources)]);
+  v_floor uuid := (select n.floor_id from carillon.installation n);
+  v_end uuid := carillon.first_id(carillon.ms(v_now) + 2 * 86400000);
+  v_source text;
+  v_left int[];    -- of one table, the entries to move; then those that were there
   v_row jsonb;
-  v_id uuid;
-  v_job uuid;
-  v_tenant text;
-  v_floor uuid;
-  v_stays boolean;
 begin
-  select n.floor_id into v_floor from carillon.installation n;
   for i in 1..cardinality(p_sources) loop
-    if p_codes[i] = 'NO_PARTITION' and p_ids[i] >= v_floor
-        and p_ids[i] < carillon.first_id(carillon.ms(v_now) + 2 * 86400000) then
-      v_verdicts := v_verdicts || 'SPARED'::text;
+    if p_codes[i] = 'NO_PARTITION' and p_ids[i] >= v_floor and p_ids[i] < v_end then
+      v_verdicts[i] := 'SPARED';
       continue;
     end if;
     v_row := null;
-    v_stays := false;
-    if p_sources[i] = 'schedules' then
-      v_stays := carillon.pause_schedule((p_keys[i] ->> 'job_id')::uuid, p_codes[i], p_messages[i], v_now);
-    end if;
     if p_sources[i] = 'operations' then
-      v_stays := true;
       update carillon.operations o set state = 'FAILED', error = 'its data cannot be processed; see the quarantine',
         finished_at = v_now, updated_at = v_now
       where o.operation_id = (p_keys[i] ->> 'operation_id')::uuid and o.state = 'RUNNING' returning to_jsonb(o) into v_row;
-    elsif v_stays then
-      select to_jsonb(s) into v_row from carillon.schedules s where s.job_id = (p_keys[i] ->> 'job_id')::uuid;
-    else
-      execute format(
-        'delete from carillon.%1$I t using jsonb_populate_record(null::carillon.%1$I, $1) k where %2$s returning to_jsonb(t)',
-        p_sources[i],
-        (select string_agg(format('t.%1$I = k.%1$I', c), ' and ') from unnest(carillon.quarantine_key(p_sources[i])) c))
-      into v_row using p_keys[i];
+    elsif p_sources[i] = 'schedules'
+        and carillon.pause_schedule((p_keys[i] ->> 'job_id')::uuid, p_codes[i], p_messages[i], v_now) then
+      select to_jsonb(s) || jsonb_build_object('tenant', j.tenant) into v_row
+      from carillon.schedules s join carillon.jobs j on j.job_id = s.job_id where s.job_id = (p_keys[i] ->> 'job_id')::uuid;
     end if;
-    if v_row is null then
-      v_verdicts := v_verdicts || 'GONE'::text;
-      continue;
+    if v_row is not null then
+      insert into carillon.quarantine (source, key, tenant, job_id, call, code, message, at)
+      values (p_sources[i], p_keys[i], left(v_row ->> 'tenant', 200), (v_row ->> 'job_id')::uuid, p_call, p_codes[i],
+        left(p_messages[i], 2000), v_now);
+      v_verdicts[i] := 'SET_ASIDE';
     end if;
-    v_id := (v_row ->> 'execution_id')::uuid;
-    v_job := (v_row ->> 'job_id')::uuid;
-    v_tenant := v_row ->> 'tenant';
-    if v_id is not null and v_tenant is null then
-      select e.tenant, e.job_id into v_tenant, v_job from carillon.executions e where e.execution_id = v_id;
-    elsif v_job is not null and v_tenant is null then
-      select j.tenant into v_tenant from carillon.jobs j where j.job_id = v_job;
-    end if;
-    insert into carillon.quarantine (source, key, tenant, execution_id, job_id, call, code, message, at, content)
-    values (p_sources[i], p_keys[i], left(v_tenant, 200), v_id, v_job, p_call, p_codes[i], left(p_messages[i], 2000), v_now,
-      case when not v_stays then v_row end);
-    v_verdicts := v_verdicts || 'SET_ASIDE'::text;
+  end loop;
+
+  -- The others in one statement for each table: [m] 1,000 rows take 30 to 40 ms of CPU instead of 200 to 240.
+  for v_source in select distinct u from unnest(p_sources) u where u <> 'operations' loop
+    v_left := array(select n from unnest(p_sources, v_verdicts) with ordinality u(source, verdict, n)
+                    where u.source = v_source and u.verdict = 'GONE');
+    execute format(
+      'with gone as (
+         delete from carillon.%1$I t using unnest($1) n
+           cross join lateral jsonb_populate_record(null::carillon.%1$I, ($2::jsonb[])[n]) k
+         where %2$s returning n, to_jsonb(t) content
+       ), kept as (
+         insert into carillon.quarantine (source, key, tenant, execution_id, job_id, call, code, message, at, content)
+         select %1$L, ($2::jsonb[])[g.n], left(coalesce(g.content ->> ''tenant'', e.tenant), 200),
+           (g.content ->> ''execution_id'')::uuid, coalesce((g.content ->> ''job_id'')::uuid, e.job_id), $3, ($4::text[])[g.n],
+           left(($5::text[])[g.n], 2000), $6, g.content
+         from gone g left join lateral (
+           select x.tenant, x.job_id from carillon.executions x
+           where x.execution_id = (g.content ->> ''execution_id'')::uuid offset 0) e on true)
+       select array_agg(distinct g.n) from gone g', v_source,
+      (select string_agg(format('t.%1$I = k.%1$I', c), ' and ') from unnest(carillon.quarantine_key(v_source)) c))
+    into v_left using v_left, p_keys, p_call, p_codes, p_messages, v_now;
+    for i in 1..coalesce(cardinality(v_left), 0) loop
+      v_verdicts[v_left[i]] := 'SET_ASIDE';
+    end loop;
   end loop;
   return v_verdicts;
 end $$;
@@ -270,18 +273,21 @@ as $$
 begin
   return query
   select 'ready', jsonb_build_object('pool', q.pool, 'lane', q.lane, 'tag', q.tag, 'execution_id', q.execution_id),
-    case when e.execution_id is null then 'NO_LEDGER_ROW' when r.execution_id is not null then 'RUNS_ALREADY' else 'POLICY' end,
+    case when e.execution_id is null then 'NO_LEDGER_ROW' when r.execution_id is not null then 'RUNS_ALREADY'
+      when q.nth > 1 then 'READY_TWICE' else 'POLICY' end,
     case when e.execution_id is null then 'the ledger has no such execution'
-      when r.execution_id is not null then 'the execution runs already'
+      when r.execution_id is not null then 'the execution runs already' when q.nth > 1 then 'the execution is ready twice'
       else 'its policy cannot be read: ' || left(coalesce(e.policy, j.policy, v.policy)::text, 500) end
-  from generate_series(0, 3) l(lane) cross join lateral (
-    select * from carillon.ready x where x.pool = p_pool and x.lane = l.lane order by x.tag, x.execution_id limit p_limit) q
+  from (
+    select f.*, row_number() over (partition by f.execution_id order by f.lane, f.tag) nth
+    from generate_series(0, 3) l(lane) cross join lateral (
+      select * from carillon.ready x where x.pool = p_pool and x.lane = l.lane order by x.tag, x.execution_id limit p_limit) f) q
   left join lateral (select * from carillon.executions y where y.execution_id = q.execution_id offset 0) e on true
   left join lateral (select * from carillon.running y where y.execution_id = q.execution_id offset 0) r on true
   left join lateral (select * from carillon.jobs y where y.job_id = e.job_id and y.version = e.job_version offset 0) j on true
   left join lateral (
     select * from carillon.job_versions y where y.job_id = e.job_id and y.version = e.job_version offset 0) v on true
-  where e.execution_id is null or r.execution_id is not null
+  where e.execution_id is null or r.execution_id is not null or q.nth > 1
     or not carillon.is_usable_policy(coalesce(e.policy, j.policy, v.policy));
   -- Where the policy is the job's, every execution to come would be bad too.
   return query
@@ -292,6 +298,23 @@ begin
   cross join lateral (select * from carillon.executions y where y.execution_id = q.execution_id offset 0) e
   cross join lateral (select * from carillon.jobs y where y.job_id = e.job_id and y.version = e.job_version offset 0) j
   where e.policy is null and j.state = 'ACTIVE' and not carillon.is_usable_policy(j.policy);
+end $$;
+
+-- Of executions that are being reported, those that stand in another queue besides: they could not come back to it.
+create or replace function carillon.find_unusable_running(p_ids uuid[], p_fences bigint[])
+returns table (source text, key jsonb, code text, message text)
+language plpgsql stable
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+#variable_conflict use_column
+begin
+  return query
+  select 'running', jsonb_build_object('execution_id', r.execution_id, 'fence', r.fence), 'WAITS_FOR_RETRY',
+    'the execution waits for a retry besides'
+  from unnest(p_ids, p_fences) i(execution_id, fence)
+  cross join lateral (
+    select * from carillon.running x where x.execution_id = i.execution_id and x.fence = i.fence offset 0) r
+  where exists (select from carillon.retries t where t.execution_id = i.execution_id);
 end $$;
 
 -- Of submissions that are due, those that cannot be fired: the id of one that is due lies in the past, and within what is kept.

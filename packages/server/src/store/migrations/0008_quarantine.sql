@@ -58,6 +58,9 @@ alter table carillon.running
     and overdue_at between '1970-01-01 00:00:00+00' and '20000-01-01 00:00:00+00'
     and (heartbeat_at is null or heartbeat_at between '1970-01-01 00:00:00+00' and '20000-01-01 00:00:00+00')
     and (cancel_at is null or cancel_at between '1970-01-01 00:00:00+00' and '20000-01-01 00:00:00+00')) not valid,
+  -- It goes to workers as it is, inside the JSON of all that they are given.
+  add constraint running_json check ((progress is null or progress::json is not null)
+    and (result is null or result::json is not null)) not valid,
   add constraint running_limits check (grace_sec >= 0 and attempt between 0 and 2147483646
     and (heartbeat_timeout_sec is null or heartbeat_timeout_sec >= 1)) not valid;
 alter table carillon.waiting
@@ -74,6 +77,7 @@ alter table carillon.operations
   add constraint operations_times check (next_at between '1970-01-01 00:00:00+00' and '20000-01-01 00:00:00+00'
     and created_at between '1970-01-01 00:00:00+00' and '20000-01-01 00:00:00+00') not valid;
 alter table carillon.executions
+  add constraint executions_progress check (progress is null or progress::json is not null) not valid,
   add constraint executions_times check (
     scheduled_for between '1970-01-01 00:00:00+00' and '20000-01-01 00:00:00+00'
     and due_at between '1970-01-01 00:00:00+00' and '20000-01-01 00:00:00+00'

@@ -21,7 +21,7 @@ const mostInDoubt = 20
 /** Of what is set aside at once, so many are logged one by one. */
 const mostLogged = 20
 /** Set aside in one statement: it must stay far below the statement timeout. */
-const mostAtOnce = 100
+const mostAtOnce = 500
 
 export interface Isolated<Item, Answer> {
   /** What was done, in parts, each with its answer. */

@@ -19,6 +19,18 @@ export function findUnusableReady(database: Database, pool: string, limit: numbe
   )
 }
 
+/** Of what these reports are about, the rows of `running` that cannot be ended. */
+export function findUnusableRunning(
+  database: Database,
+  held: readonly { executionId: string; fence: number }[],
+): Promise<BadRow[]> {
+  return database.query<BadRow & Record<string, unknown>>(
+    'find-unusable-running',
+    'select source, key, code, message from carillon.find_unusable_running($1, $2)',
+    [held.map(({ executionId }) => executionId), held.map(({ fence }) => fence)],
+  )
+}
+
 /** Of these submissions, those that cannot be fired. */
 export function findUnusableSubmissions(database: Database, ids: string[]): Promise<BadRow[]> {
   return database.query<BadRow & Record<string, unknown>>(

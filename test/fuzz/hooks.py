@@ -20,7 +20,7 @@ def is_argued(check: str, case, response) -> bool:
     if any("message" not in entry for entry in entries):
         return True
     # All that the answer complains about must be argued, not one thing among others.
-    messages = [error.get("message", "") for error in problem.get("errors", [])]
+    messages = [f"{error.get('pointer', '')} {error.get('message', '')}" for error in problem.get("errors", [])]
     return bool(messages) and all(any(re.search(entry["message"], text) for entry in entries) for text in messages)
 
 

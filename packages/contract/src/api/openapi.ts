@@ -5,7 +5,10 @@ import { Problem } from '../schemas/problem.ts'
 import type { Answer, ApiOperation } from './operation.ts'
 
 /** What any operation may answer with; `caller` only where a token is needed. */
-const common: ErrorCode[] = ['VALIDATION', 'RATE_LIMITED', 'UNAVAILABLE', 'INTERNAL']
+const common: ErrorCode[] = [
+  ...(['VALIDATION', 'RATE_LIMITED', 'UNAVAILABLE', 'INTERNAL'] as const),
+  ...(['REQUEST_TIMEOUT', 'HEADERS_TOO_LARGE'] as const),
+]
 const withBody: ErrorCode[] = ['BODY_MALFORMED', 'BODY_TOO_LARGE', 'MEDIA_TYPE_UNKNOWN']
 const withToken: ErrorCode[] = ['UNAUTHENTICATED', 'SCOPE_MISSING', 'TENANT_NOT_YOURS']
 

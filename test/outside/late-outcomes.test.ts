@@ -1,5 +1,5 @@
 /** A report after the end: the same one gets the first answer again, another one is refused and put on record. */
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { AttemptEnd } from '../../packages/server/src/store/executions/report.ts'
 import { openSwept, type Swept } from '../integration/upkeep/swept.ts'
 import { endOf } from '../support/store.ts'
@@ -12,6 +12,9 @@ afterAll(() => swept[Symbol.asyncDispose]())
 
 type Lease = Awaited<ReturnType<Swept['leased']>>
 const outcomes = ['SUCCEEDED', 'FAILED', 'TIMED_OUT', 'CANCELLED', 'HANDED_BACK'] as const
+
+/** Of each actor a few refusals a minute are written one by one. */
+beforeEach(() => swept.query('delete from carillon.audit_counts'))
 
 async function verdict(held: Lease, outcome: AttemptEnd['outcome']): Promise<string> {
   const { verdicts } = await swept.store.report([endOf(held, outcome, { startedAt: Date.now() })])

@@ -50,7 +50,7 @@ const everySec = 2
 
 export async function runBadRows(options: BadRowsOptions): Promise<BadRowsResult> {
   const { databaseUrl, seed, rows, tenants, seconds, settleSeconds, log = () => {} } = options
-  const engine = { databaseUrl, workerLostMs: 15_000, heartbeatEveryMs: 1_000, sweepEveryMs: 500, pollMs: 200 }
+  const engine = { workerLostMs: 15_000, heartbeatEveryMs: 1_000, sweepEveryMs: 500, pollMs: 200 }
   const node = await serve({ databaseUrl, port: 0, engine }, createLogger('fatal'))
   const client = new pg.Client(databaseUrl)
   await client.connect()

@@ -26,11 +26,13 @@ it('does not start without a token, nor without the scope', async () => {
   await expect(workerFor('a', await token()).start()).rejects.toMatchObject({ code: 'SCOPE_MISSING' })
 })
 
-it('does not start for a pool of somebody else', async () => {
-  await using first = workerFor('acme-only', await token({ tenant: 'acme', scope }))
+it('does not start for a pool of the installation; a name that another tenant has is free', async () => {
+  await using first = workerFor('email', await token({ tenant: 'acme', scope }))
   await first.start()
-  const other = workerFor('acme-only', await token({ tenant: 'other', scope }))
-  await expect(other.start()).rejects.toMatchObject({ code: 'POOL_NOT_YOURS' })
+  await using other = workerFor('email', await token({ tenant: 'other', scope }))
+  await other.start()
+  const platform = workerFor('default', await token({ tenant: 'other', scope }))
+  await expect(platform.start()).rejects.toMatchObject({ code: 'POOL_NOT_YOURS' })
 })
 
 it('works for its tenant with a token that is made anew for every request', async () => {

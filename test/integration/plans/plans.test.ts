@@ -7,7 +7,7 @@
  * The times are printed, for whoever wonders; nothing depends on them.
  */
 import { beforeAll, describe, expect, test } from 'vitest'
-import { postgres15Available, startPostgres15, startPostgres18 } from '../../support/postgres.ts'
+import { isPackaged, startPackagedPostgres, startPostgres18 } from '../../support/postgres.ts'
 import { Calls } from './calls.ts'
 import { layDeadRows } from './dead-rows.ts'
 import { takeForEmpty } from './empty-statistics.ts'
@@ -15,7 +15,7 @@ import { load, serverSettings } from './load.ts'
 import { Meter, nodesOf, type Reading } from './meter.ts'
 
 const servers = new Map([[18, startPostgres18]])
-if (postgres15Available()) servers.set(15, startPostgres15)
+if (isPackaged(15)) servers.set(15, (settings) => startPackagedPostgres(15, settings))
 
 const rows = Number(process.env.PLAN_ROWS ?? 100_000)
 const small = '10,000'

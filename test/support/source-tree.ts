@@ -4,7 +4,7 @@ import { basename, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const places = ['packages', 'test', 'bench', 'proof', 'examples']
+const places = ['packages', 'test', 'bench', 'proof', 'examples', 'scripts']
 const passedOver = new Set(['node_modules', 'dist', 'data', '.vitest', 'coverage'])
 
 export interface SourceFile {

@@ -19,5 +19,6 @@ export const api = {
 export type OperationId = keyof typeof api
 
 export * from '../schemas/index.ts'
+export type { Links } from './links.ts'
 export { openApiDocument } from './openapi.ts'
 export type { Answer, AnswerOf, ApiOperation, RequestOf } from './operation.ts'

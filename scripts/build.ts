@@ -9,7 +9,7 @@ import { nodeVersions } from '../packages/contract/src/node-version.ts'
 
 const root = join(import.meta.dirname, '..')
 const dist = join(root, 'dist')
-const packages = ['contract', 'sdk', 'server', 'cli']
+const packages = ['contract', 'sdk', 'embedded', 'server', 'cli']
 /** What `npm run compat` shows. Not in the sources: they run on the Node that comes with them. */
 const engines: Record<string, string> = { contract: nodeVersions.sdk, ...nodeVersions }
 

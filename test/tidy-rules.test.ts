@@ -57,7 +57,7 @@ describe('import direction', () => {
     ['http/routes/jobs/a.ts', '../../../library/b.ts'],
     ['http/a.ts', '../main.ts'],
     ['main.ts', './library/b.ts'],
-    ['embedded/a.ts', '../store/b.ts'],
+    ['store/a.ts', '../embedded.ts'],
     ['index.ts', './store/b.ts'],
   ])('%s may not import %s', (path, from) => {
     expect(places(importDirection([imports(path, from)]))).toEqual([`${server}/${path}:2`])
@@ -107,6 +107,9 @@ describe('package imports', () => {
     ['packages/contract/src/a.ts', 'node:fs'],
     ['packages/sdk/src/a.ts', 'pg'],
     ['packages/sdk/src/a.ts', '@carillon/server'],
+    ['packages/embedded/src/a.ts', '@carillon/server'],
+    ['packages/server/src/serve/a.ts', '@carillon/embedded'],
+    ['packages/cli/src/a.ts', '@carillon/embedded'],
     ['packages/server/src/domain/a.ts', 'node:fs'],
     ['packages/server/src/domain/a.ts', 'pg'],
     ['packages/server/src/store/a.ts', '../../../sdk/src/b.ts'],
@@ -120,6 +123,7 @@ describe('package imports', () => {
     ['packages/sdk/src/a.test.ts', 'vitest'],
     ['packages/contract/src/a.test.ts', 'vitest'],
     ['packages/server/src/store/a.ts', 'pg'],
+    ['packages/server/src/embedded.ts', '@carillon/embedded'],
     ['test/a.test.ts', '../packages/server/src/main.ts'],
   ])('%s may import %s', (path, from) => {
     expect(packageImports([file(path, `import '${from}'`)])).toEqual([])

@@ -1,8 +1,8 @@
 /** The PostgreSQL of a run: the one Carillon brings, with the settings it ships, and databases on it. */
 import { join } from 'node:path'
 import pg from 'pg'
-import { startEmbeddedPostgres } from '../../packages/server/src/embedded/index.ts'
-import { poll } from '../../packages/server/src/embedded/waiting.ts'
+import { startEmbeddedPostgres } from '../../packages/embedded/src/index.ts'
+import { poll } from '../../packages/embedded/src/waiting.ts'
 
 export interface Server {
   /** Of its own database. */

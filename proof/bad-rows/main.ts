@@ -10,7 +10,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { startEmbeddedPostgres } from '../../packages/server/src/embedded/index.ts'
+import { startEmbeddedPostgres } from '../../packages/embedded/src/index.ts'
 import { runBadRows } from './run.ts'
 
 const { values } = parseArgs({

@@ -4,7 +4,7 @@
  */
 import { setTimeout as after } from 'node:timers/promises'
 import type { EngineSettings } from '@carillon/server'
-import { poll } from '../../packages/server/src/embedded/waiting.ts'
+import { poll } from '../../packages/embedded/src/waiting.ts'
 import type { Bounds } from '../history.ts'
 import { Random } from '../simulate/random.ts'
 import { planFaults } from './fault-plan.ts'

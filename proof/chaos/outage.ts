@@ -5,7 +5,7 @@
 import { setTimeout as after } from 'node:timers/promises'
 import { createClient } from '@carillon/sdk'
 import type { EngineSettings } from '@carillon/server'
-import { poll } from '../../packages/server/src/embedded/waiting.ts'
+import { poll } from '../../packages/embedded/src/waiting.ts'
 import type { Bounds, History } from '../history.ts'
 import { Random } from '../simulate/random.ts'
 import { aborted, type ChaosResult, nextSecond, settled, tellProgress, tenants } from './chaos.ts'

@@ -4,7 +4,7 @@
  */
 import { appendFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../packages/server/src/embedded/index.ts'
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../packages/embedded/src/index.ts'
 
 export interface PostgresServerOptions {
   dataDir: string

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { startEmbeddedPostgres } from '../../packages/server/src/embedded/index.ts'
+import { startEmbeddedPostgres } from '../../packages/embedded/src/index.ts'
 import type { Answer, Order } from './seed-process.ts'
 import type { SeedReport } from './simulation.ts'
 

@@ -8,7 +8,7 @@
 import { createClient } from '@carillon/sdk'
 import type { EngineSettings } from '@carillon/server'
 import pg from 'pg'
-import { poll } from '../../packages/server/src/embedded/waiting.ts'
+import { poll } from '../../packages/embedded/src/waiting.ts'
 import { Processes, type Run } from './processes.ts'
 import { spend } from './remote-worker-process.ts'
 
@@ -170,7 +170,7 @@ if (import.meta.main) {
   const { tmpdir } = await import('node:os')
   const { join } = await import('node:path')
   const { parseArgs } = await import('node:util')
-  const { startEmbeddedPostgres } = await import('../../packages/server/src/embedded/index.ts')
+  const { startEmbeddedPostgres } = await import('../../packages/embedded/src/index.ts')
   const { values } = parseArgs({ options: { seconds: { type: 'string' }, rate: { type: 'string' } } })
   const dataDir = await mkdtemp(join(tmpdir(), 'carillon-cluster-db-'))
   const postgres = await startEmbeddedPostgres({ dataDir })

@@ -10,8 +10,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
+import { poll } from '../../packages/embedded/src/waiting.ts'
 import { newId } from '../../packages/server/src/domain/identity.ts'
-import { poll } from '../../packages/server/src/embedded/waiting.ts'
 import { defineJob } from '../../packages/server/src/jobs/define.ts'
 import { Database } from '../../packages/server/src/store/database.ts'
 import { createWork } from '../../packages/server/src/store/jobs/create.ts'
@@ -209,7 +209,7 @@ async function waitUntil(sql: pg.Client, at: number): Promise<void> {
 
 if (import.meta.main) {
   const { parseArgs } = await import('node:util')
-  const { startEmbeddedPostgres } = await import('../../packages/server/src/embedded/index.ts')
+  const { startEmbeddedPostgres } = await import('../../packages/embedded/src/index.ts')
   const { values } = parseArgs({ options: { seconds: { type: 'string' }, jobs: { type: 'string' } } })
   const dataDir = await mkdtemp(join(tmpdir(), 'carillon-cluster-db-'))
   const postgres = await startEmbeddedPostgres({ dataDir })

@@ -9,17 +9,17 @@ import { createInterface } from 'node:readline'
 import { CarillonError } from '@carillon/contract'
 import pg from 'pg'
 import { afterEach, describe, expect, test } from 'vitest'
-import { canReach } from '../../packages/server/src/embedded/account.ts'
-import { prepareBinaries } from '../../packages/server/src/embedded/binaries.ts'
-import { type EmbeddedPostgresOptions, startEmbeddedPostgres } from '../../packages/server/src/embedded/index.ts'
-import { birthOf } from '../../packages/server/src/embedded/processes.ts'
-import { poll } from '../../packages/server/src/embedded/waiting.ts'
+import { canReach } from '../../packages/embedded/src/account.ts'
+import { prepareBinaries } from '../../packages/embedded/src/binaries.ts'
+import { type EmbeddedPostgresOptions, startEmbeddedPostgres } from '../../packages/embedded/src/index.ts'
+import { birthOf } from '../../packages/embedded/src/processes.ts'
+import { poll } from '../../packages/embedded/src/waiting.ts'
 import { createDatabase, isPackaged, packagedBinaries } from '../support/postgres.ts'
 
 const asRoot = process.getuid?.() === 0
 const NOBODY = { uid: 65534, gid: 65534 }
 const settings = { fsync: 'off', shared_buffers: '16MB' }
-const embedded = new URL('../../packages/server/src/embedded/index.ts', import.meta.url)
+const embedded = new URL('../../packages/embedded/src/index.ts', import.meta.url)
 
 /** A process of its own that starts a server, prepares what `then` says, and tells about the server in one line. */
 const program = (then: string) => `

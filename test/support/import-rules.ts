@@ -20,7 +20,7 @@ export const serverRules: Record<string, { may: string[]; why: string }> = {
   domain: { may: [], why: 'rules are pure: no I/O and no clock, so that they can be tried by the thousand' },
   observability: { may: foundation, why: 'everybody logs, so it may depend on nobody' },
   config: { may: foundation, why: 'settings are read before anything else is there' },
-  embedded: { may: ['lib'], why: 'it brings a PostgreSQL and knows nothing of what it is for' },
+  'embedded.ts': { may: [], why: 'the one place that loads a package which may be missing' },
   store: { may: [...foundation, 'observability'], why: 'the truth does not depend on who asks for it' },
   signals: { may: [...foundation, 'store', 'observability'], why: 'a seam answers one question' },
   leadership: { may: [...foundation, 'store', 'observability', 'signals'], why: 'a seam; its changes are signalled' },
@@ -55,15 +55,15 @@ export const serverRules: Record<string, { may: string[]; why: string }> = {
     why: 'it is one way in; it does not know how a node is put together',
   },
   'main.ts': {
-    may: [...belowMiddle, ...middle, ...services, 'config', 'pulse', 'embedded', 'targets', 'http'],
+    may: [...belowMiddle, ...middle, ...services, 'config', 'pulse', 'targets', 'http'],
     why: 'the composition root knows every folder but the entries above it',
   },
   library: {
-    may: [...belowMiddle, ...middle, ...services, 'config', 'embedded', 'targets', 'http', 'main.ts'],
+    may: [...belowMiddle, ...middle, ...services, 'config', 'embedded.ts', 'targets', 'http', 'main.ts'],
     why: 'the entry for programs: it starts a whole node',
   },
   serve: {
-    may: [...belowMiddle, ...middle, ...services, 'config', 'embedded', 'targets', 'http', 'main.ts'],
+    may: [...belowMiddle, ...middle, ...services, 'config', 'embedded.ts', 'targets', 'http', 'main.ts'],
     why: 'the entry for a process of its own: it starts a whole node, its ear and, by direct call, its built-in worker',
   },
   testing: {
@@ -73,7 +73,7 @@ export const serverRules: Record<string, { may: string[]; why: string }> = {
       ...services,
       'config',
       'pulse',
-      'embedded',
+      'embedded.ts',
       'main.ts',
       'library',
       'node-version.ts',
@@ -81,7 +81,7 @@ export const serverRules: Record<string, { may: string[]; why: string }> = {
     why: 'the entry for tests of programs: it starts a whole node on a clock of its own',
   },
   administration: {
-    may: [...foundation, 'store', 'observability', 'config', 'embedded', 'jobs', 'http', 'node-version.ts'],
+    may: [...foundation, 'store', 'observability', 'config', 'embedded.ts', 'jobs', 'http', 'node-version.ts'],
     why: 'the entry for operators: it works on the database and on files, whether or not a node runs',
   },
   'node-version.ts': { may: [], why: 'it runs first, on Nodes that can run nothing else' },
@@ -101,9 +101,15 @@ export const packageRules: Record<string, { may: RegExp; why: string }> = {
     may: /^(@carillon\/contract(\/node-version)?|@standard-schema\/spec|undici|node:.+)$/,
     why: 'it is installed in every program that has a handler: it brings nothing along',
   },
+  embedded: {
+    may: /^(@carillon\/contract(\/node-version)?|pg|node:.+)$/,
+    why: 'it starts a PostgreSQL and knows nothing of what it is for',
+  },
 }
 
 const serverRoot = 'packages/server/src/'
+/** An optional peer: imported as a value anywhere else, it would be needed wherever the server is. */
+const embeddedLoader = `${serverRoot}embedded.ts`
 
 export function importDirection(files: readonly SourceFile[]): Offence[] {
   return files
@@ -132,13 +138,15 @@ export function packageImports(files: readonly SourceFile[]): Offence[] {
       const home = file.path.split('/').slice(0, 2).join('/')
       const rule = packageRules[home.split('/')[1]!]
       const isPure = file.path.startsWith(`${serverRoot}domain/`)
-      return importsOf(file).flatMap(({ from, line }): Offence[] => {
+      return importsOf(file).flatMap(({ from, line, typeOnly }): Offence[] => {
         const at = `${file.path}:${line}`
         if (from.startsWith('.')) {
           const inside = posix.join(posix.dirname(file.path), from).startsWith(`${home}/`)
           return inside ? [] : [{ at, what: `${from} lies in another package: import it by its name` }]
         }
         if (isTest(file)) return []
+        if (from === '@carillon/embedded' && !typeOnly && file.path !== embeddedLoader)
+          return [{ at, what: `imports ${from}: it may be missing; ${embeddedLoader} loads it` }]
         if (rule && !rule.may.test(from)) return [{ at, what: `imports ${from}: ${rule.why}` }]
         if (isPure && !/^(@carillon\/contract|node:crypto)$/.test(from)) {
           return [{ at, what: `imports ${from}: ${serverRules.domain!.why}` }]

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../packages/server/src/embedded/index.ts'
-import { poll } from '../../packages/server/src/embedded/waiting.ts'
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../packages/embedded/src/index.ts'
+import { poll } from '../../packages/embedded/src/waiting.ts'
 
 const IN_USE = '55006'
 

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../packages/server/src/embedded/index.ts'
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../packages/embedded/src/index.ts'
 
 export const debian15 = '/usr/lib/postgresql/15'
 

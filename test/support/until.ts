@@ -1,4 +1,4 @@
-import { poll } from '../../packages/server/src/embedded/waiting.ts'
+import { poll } from '../../packages/embedded/src/waiting.ts'
 
 /** Waits until a condition holds; fails after a generous time. */
 export async function until(condition: () => boolean | Promise<boolean>, forMs = 15_000): Promise<void> {

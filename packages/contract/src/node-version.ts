@@ -2,7 +2,7 @@
  * Which Node each package needs. Every entry imports its own check first, so that an older Node says one sentence rather than a
  * syntax error of something further in. This file and those checks must parse and link on any Node from 18 on.
  */
-export const nodeVersions = { sdk: '22.19', server: '24.21', cli: '24.21' } as const
+export const nodeVersions = { sdk: '22.19', server: '24.21', cli: '24.21', embedded: '24.21' } as const
 
 /** Null: this Node will do. */
 export function nodeRefusal(what: string, minimum: string, running: string = process.versions.node): string | null {

@@ -1,7 +1,7 @@
 import { encodeJson } from '@carillon/sdk'
 import type { ExecutionView } from '@carillon/server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { poll } from '../../../packages/server/src/embedded/waiting.ts'
+import { poll } from '../../../packages/embedded/src/waiting.ts'
 import { openStage, type Stage } from './stage.ts'
 
 let stage: Stage

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Carillon, createCarillon, defineHandler, type ExecutionHandle } from '@carillon/server'
 import { afterEach, expect, it } from 'vitest'
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../packages/server/src/embedded/index.ts'
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../packages/embedded/src/index.ts'
 import { quickTimes } from '../../support/carillon.ts'
 import { until } from '../../support/until.ts'
 

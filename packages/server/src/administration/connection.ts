@@ -1,6 +1,6 @@
 /** The database as an operator reaches it: by URL, or through a data directory, whether or not a node runs on it. */
 import { CarillonError } from '@carillon/contract'
-import { attachEmbeddedPostgres, startEmbeddedPostgres } from '../embedded/index.ts'
+import { loadEmbedded } from '../embedded.ts'
 import { Database } from '../store/database.ts'
 import { requireSessions } from '../store/pooling.ts'
 
@@ -46,12 +46,18 @@ export async function reachDatabase({ databaseUrl, directUrl, dataDir }: Databas
     )
   if (databaseUrl !== undefined && !URL.canParse(databaseUrl))
     throw invalid('databaseUrl is not a URL', 'postgres://user:password@host:5432/database')
-  const url = directUrl ?? databaseUrl ?? (await attachEmbeddedPostgres(dataDir!))
-  if (databaseUrl !== undefined)
-    await requireSessions(directUrl ?? databaseUrl, directUrl === undefined ? '/databaseUrl' : '/directUrl')
-  if (url !== null) return { url, [Symbol.asyncDispose]: async () => {} }
-  const server = await startEmbeddedPostgres({ dataDir: dataDir! })
-  return { url: server.url, [Symbol.asyncDispose]: () => server.stop() }
+  if (dataDir !== undefined) return reachEmbedded(dataDir)
+  const url = directUrl ?? databaseUrl!
+  await requireSessions(url, directUrl === undefined ? '/databaseUrl' : '/directUrl')
+  return { url, [Symbol.asyncDispose]: async () => {} }
+}
+
+async function reachEmbedded(dataDir: string): Promise<ReachedDatabase> {
+  const { attachEmbeddedPostgres, startEmbeddedPostgres } = await loadEmbedded()
+  const running = await attachEmbeddedPostgres(dataDir)
+  if (running !== null) return { url: running, [Symbol.asyncDispose]: async () => {} }
+  const { url, stop } = await startEmbeddedPostgres({ dataDir })
+  return { url, [Symbol.asyncDispose]: stop }
 }
 
 function invalid(message: string, example: string): CarillonError {

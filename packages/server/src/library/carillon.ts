@@ -9,7 +9,6 @@ import {
   Worker,
 } from '@carillon/sdk'
 import type { EngineConfig } from '../config/engine-config.ts'
-import type { EmbeddedPostgres } from '../embedded/index.ts'
 import type { Engine } from '../main.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { BuiltInWorker } from '../targets/built-in-worker.ts'
@@ -22,7 +21,8 @@ type Code<Payload, Returned> = ((ctx: HandlerContext<Payload, Returned>) => Retu
 export interface CarillonParts {
   logger: Logger
   tenant: string | undefined
-  postgres: EmbeddedPostgres | null
+  /** The embedded PostgreSQL, which ends with this Carillon; null: the database is not ours. */
+  postgres: { stop(): Promise<void> } | null
   config: EngineConfig
   /** Runs HTTP and shell targets; null: this process runs none. */
   builtIn: BuiltInWorker | null

@@ -1,8 +1,9 @@
 /** From options to a Carillon that can be started: on a database that is there, or on one of its own. */
 import { CarillonError, checkOptions } from '@carillon/contract'
+import type { EmbeddedPostgres } from '@carillon/embedded'
 import { type EngineSettings, engineConfig, engineSettingNames } from '../config/engine-config.ts'
 import { type TargetSettings, targetConfig } from '../config/target-config.ts'
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../embedded/index.ts'
+import { loadEmbedded } from '../embedded.ts'
 import { Engine } from '../main.ts'
 import { createLogger, type Logger, logLevels } from '../observability/logger.ts'
 import { builtInWorker } from '../targets/built-in-worker.ts'
@@ -11,7 +12,7 @@ import { directTransport } from '../workers/direct-transport.ts'
 import { Carillon } from './carillon.ts'
 
 export interface CarillonOptions extends EngineSettings {
-  /** A PostgreSQL of its own, started from an npm package into this directory. Must be asked for. */
+  /** A PostgreSQL of its own in this directory, by the package `@carillon/embedded`. Must be asked for. */
   embedded?: { dataDir: string; port?: number }
   /** The tenant of calls that name none; `default` unless given. */
   tenant?: string
@@ -59,6 +60,7 @@ export async function createCarillon(options: CarillonOptions): Promise<Carillon
     return new Carillon(engine, { logger, tenant, postgres, config, builtIn })
   }
   if (!embedded) return create(null)
+  const { startEmbeddedPostgres } = await loadEmbedded()
   const postgres = await startEmbeddedPostgres(embedded)
   try {
     return create(postgres)

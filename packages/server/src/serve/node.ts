@@ -1,8 +1,9 @@
 /** A node that is spoken to over HTTP: an engine, its ear and, if asked for, a PostgreSQL of its own. */
+import type { EmbeddedPostgres } from '@carillon/embedded'
 import { engineConfig } from '../config/engine-config.ts'
 import { isLoopback } from '../config/loopback.ts'
 import { type ServeConfig, type ServeSettings, serveConfig } from '../config/serve-config.ts'
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../embedded/index.ts'
+import { loadEmbedded } from '../embedded.ts'
 import { type Authenticator, createAuthenticator } from '../http/auth/authenticator.ts'
 import { openDoor } from '../http/auth/open-door.ts'
 import { routes } from '../http/routes/index.ts'
@@ -42,13 +43,18 @@ export async function serve(
 ): Promise<ServedNode> {
   const config = serveConfig(settings)
   const tls = config.tls && (await readTls(config.tls))
-  const postgres = config.dataDir === undefined ? null : await startEmbeddedPostgres({ dataDir: config.dataDir })
+  const postgres = config.dataDir === undefined ? null : await startPostgres(config.dataDir)
   try {
     return await startNode({ ...config, databaseUrl: postgres?.url ?? config.databaseUrl! }, { postgres, tls, logger })
   } catch (error) {
     await postgres?.stop()
     throw error
   }
+}
+
+async function startPostgres(dataDir: string): Promise<EmbeddedPostgres> {
+  const { startEmbeddedPostgres } = await loadEmbedded()
+  return startEmbeddedPostgres({ dataDir })
 }
 
 async function startNode(

@@ -6,9 +6,8 @@
 import { lstat, mkdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { claimDataDirectory } from '../embedded/claim.ts'
-import { unavailable } from '../embedded/failure.ts'
-import { startEmbeddedPostgres } from '../embedded/index.ts'
+import { CarillonError } from '@carillon/contract'
+import { loadEmbedded } from '../embedded.ts'
 import { dropLeftovers } from './databases.ts'
 
 const settings = {
@@ -35,7 +34,8 @@ export function sharedServer(): Promise<string> {
 }
 
 async function start(): Promise<string> {
-  const { folder, release } = await takeFolder(await ownRoot())
+  const { claimDataDirectory, startEmbeddedPostgres } = await loadEmbedded()
+  const { folder, release } = await takeFolder(await ownRoot(), claimDataDirectory)
   const dataDir = join(folder, 'data')
   try {
     const { url } = await startEmbeddedPostgres({ dataDir, settings }).catch(async () => {
@@ -50,13 +50,15 @@ async function start(): Promise<string> {
   }
 }
 
-async function takeFolder(root: string): Promise<{ folder: string; release: () => Promise<void> }> {
+type Claim = (folder: string) => Promise<() => Promise<void>>
+
+async function takeFolder(root: string, claim: Claim): Promise<{ folder: string; release: () => Promise<void> }> {
   let trouble: unknown
   for (let n = 0; n < folders; n++) {
     const folder = join(root, String(n))
     await mkdir(folder, { recursive: true })
     try {
-      return { folder, release: await claimDataDirectory(folder) }
+      return { folder, release: await claim(folder) }
     } catch (error) {
       trouble = error
     }
@@ -71,7 +73,8 @@ async function ownRoot(): Promise<string> {
   await mkdir(root, { recursive: true, mode: 0o755 })
   const found = await lstat(root)
   if (found.isDirectory() && found.uid === uid && (found.mode & 0o022) === 0) return root
-  throw unavailable(`The folder ${root} belongs to somebody else, or others may write there`, {
+  throw new CarillonError('EMBEDDED_UNAVAILABLE', {
+    message: `The folder ${root} belongs to somebody else, or others may write there`,
     hint: 'remove it, or give createTestCarillon the databaseUrl of a PostgreSQL of yours',
   })
 }

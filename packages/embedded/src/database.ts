@@ -1,4 +1,4 @@
-import { PostgresClient } from '../lib/postgres-client.ts'
+import pg from 'pg'
 import { unavailable } from './failure.ts'
 import { SUPERUSER } from './initdb.ts'
 import { HOST } from './port.ts'
@@ -31,7 +31,9 @@ export function urlOf({ port, password }: Access, database: string): string {
 }
 
 async function query(connectionString: string, sql: string): Promise<void> {
-  const client = new PostgresClient({ connectionString, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
+  const client = new pg.Client({ connectionString, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
+  // The server may end the connection between two calls; the next one then fails. Without a listener the process would end.
+  client.on('error', () => {})
   await client.connect()
   try {
     await client.query(sql)

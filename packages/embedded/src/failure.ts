@@ -3,7 +3,7 @@ import { CarillonError } from '@carillon/contract'
 
 const LOW_DISK_BYTES = 64 * 1024 * 1024
 
-/** The one error of this folder: what went wrong, what to do about it, and what the server itself said last. */
+/** The one error of this package: what went wrong, what to do about it, and what the server itself said last. */
 export function unavailable(
   message: string,
   { hint, tail, cause }: { hint?: string; tail?: string; cause?: unknown } = {},

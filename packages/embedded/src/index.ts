@@ -7,6 +7,8 @@
  * - Starting ends with a server that answers queries, or with EMBEDDED_UNAVAILABLE that says why and what to do, within
  *   bounded time. Nothing is left running then.
  */
+import './node-version.ts'
+
 import { accountFor } from './account.ts'
 import { prepareBinaries } from './binaries.ts'
 import { claimDataDirectory } from './claim.ts'
@@ -17,6 +19,7 @@ import { createCluster } from './initdb.ts'
 import { launch } from './launch.ts'
 
 export { attachEmbeddedPostgres } from './attach.ts'
+export { claimDataDirectory } from './claim.ts'
 
 export interface EmbeddedPostgresOptions {
   /** Where the data lives; created if missing. */

@@ -1,0 +1,3 @@
+import { nodeVersions, requireNode } from '@carillon/contract/node-version'
+
+requireNode('@carillon/embedded', nodeVersions.embedded)

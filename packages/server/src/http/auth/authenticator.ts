@@ -39,7 +39,7 @@ export interface AuthParts {
 /** Reads the issuer's keys; a file of keys that cannot be used is CONFIG_INVALID. */
 export async function createAuthenticator(config: AuthConfig, parts: AuthParts): Promise<Authenticator> {
   const { clock, database, logger, ticks = monotonicMs } = parts
-  const keys = config.jwks === undefined ? null : await KeySet.open({ source: config.jwks, logger, ticks })
+  const keys = config.jwks === undefined ? null : await KeySet.open({ source: config.jwks, logger })
   return new TokenAuthenticator({
     apiKeys: new ApiKeys({ database, clock, ticks }),
     jwt: config.algorithms.length === 0 ? null : new JwtVerifier({ config, keys, clock }),

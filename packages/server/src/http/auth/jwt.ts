@@ -36,7 +36,7 @@ export class JwtVerifier {
     this.#config = config
     this.#clock = clock
     const secret = new TextEncoder().encode(config.jwtSecret)
-    this.#keyFor = ({ alg, kid }) => (alg === 'HS256' ? secret : keys!.find(alg, kid))
+    this.#keyFor = (header) => (header.alg === 'HS256' ? secret : keys!.find(header))
   }
 
   identify(token: string): Caller | Promise<Caller> {

@@ -1,14 +1,16 @@
 /**
- * The issuer's public keys, from a file or a URL. A key id that is not known makes it read again, but not more often than
- * the cooldown allows: whoever invents ids must not turn this node against the issuer. An issuer that is down takes
- * nobody in: keys that are known go on, and for others the answer is that it cannot be known now.
+ * The issuer's public keys, from a file or a URL. jose caches them and reads them again when they are old, or when a key id is
+ * not known, but not more often than the cooldown allows: whoever invents ids must not turn this node against the issuer. If
+ * reading fails, jose gets the keys of the last success, so the cooldown covers failures too. An issuer that is down takes
+ * nobody in: known keys go on, and for others the answer is that it cannot be known now.
  */
 import { readFile } from 'node:fs/promises'
+import { pathToFileURL } from 'node:url'
 import { CarillonError } from '@carillon/contract'
+import { createRemoteJWKSet, customFetch, type JWK, type JWTHeaderParameters } from 'jose'
 import { isUrl } from '../../config/auth-config.ts'
 import type { Logger } from '../../observability/logger.ts'
-import { type PublicKey, publicKeysOf } from './public-keys.ts'
-import { unauthenticated } from './refusals.ts'
+import { publicKeysOf } from './public-keys.ts'
 
 const cooldownMs = 10_000
 /** Known keys are read again after this time: one that was withdrawn is then gone. */
@@ -20,30 +22,33 @@ export interface KeySetOptions {
   /** A path or a URL. */
   source: string
   logger: Logger
-  /** Monotonic milliseconds. */
-  ticks: () => number
 }
 
 export class KeySet {
   readonly #source: string
   readonly #logger: Logger
-  readonly #ticks: () => number
-  #keys: PublicKey[] = []
-  #readAt = Number.NEGATIVE_INFINITY
+  readonly #set: ReturnType<typeof createRemoteJWKSet>
+  /** As of the last success. */
+  #keys: JWK[] = []
+  /** Why the last reading failed; null: it did not. */
   #trouble: unknown = null
-  #reading: Promise<void> | null = null
 
-  private constructor({ source, logger, ticks }: KeySetOptions) {
+  private constructor({ source, logger }: KeySetOptions) {
     this.#source = source
     this.#logger = logger
-    this.#ticks = ticks
+    this.#set = createRemoteJWKSet(isUrl(source) ? new URL(source) : pathToFileURL(source), {
+      cooldownDuration: cooldownMs,
+      cacheMaxAge: freshForMs,
+      timeoutDuration: timeLimitMs,
+      [customFetch]: async (_, options) => Response.json({ keys: await this.#read(options) }),
+    })
   }
 
   /** A file must be there and of use; an issuer may be down. */
   static async open(options: KeySetOptions): Promise<KeySet> {
     const set = new KeySet(options)
-    await set.#read()
-    if (isUrl(options.source) || (set.#trouble === null && set.#keys.length > 0)) return set
+    await set.#set.reload()
+    if (isUrl(options.source) || set.#keys.length > 0) return set
     throw new CarillonError(
       'CONFIG_INVALID',
       {
@@ -55,59 +60,37 @@ export class KeySet {
     )
   }
 
-  async find(alg: string, kid: string | undefined): Promise<CryptoKey> {
-    if (this.#age >= freshForMs) await this.#read()
-    const known = this.#look(alg, kid)
-    if (known) return known
-    if (this.#reading || this.#age >= cooldownMs) await this.#read()
-    const found = this.#look(alg, kid)
-    if (found) return found
-    if (this.#trouble === null) throw unauthenticated('the token is not valid here')
-    throw new CarillonError(
-      'UNAVAILABLE',
-      { message: 'the keys of the issuer cannot be read now', hint: 'Try again' },
-      { cause: this.#trouble },
-    )
-  }
-
-  get #age(): number {
-    return this.#ticks() - this.#readAt
-  }
-
-  /** A token without a key id fits if only one key does. */
-  #look(alg: string, kid: string | undefined): CryptoKey | undefined {
-    const fitting = this.#keys.filter((key) => key.alg === alg && (kid === undefined || key.kid === kid))
-    return kid === undefined && fitting.length > 1 ? undefined : fitting[0]?.key
-  }
-
-  /** One at a time, and never throws: what went wrong is remembered. */
-  #read(): Promise<void> {
-    this.#reading ??= this.#readNow().finally(() => {
-      this.#reading = null
-    })
-    return this.#reading
-  }
-
-  async #readNow(): Promise<void> {
-    this.#readAt = this.#ticks()
+  /** The key for a token with this header. A token without a key id fits if only one key does. */
+  async find(header: JWTHeaderParameters): Promise<CryptoKey> {
     try {
-      const text = isUrl(this.#source) ? await fetchText(this.#source) : await readFile(this.#source, 'utf8')
+      return await this.#set(header)
+    } catch (error) {
+      if (this.#trouble === null) throw error
+      throw new CarillonError(
+        'UNAVAILABLE',
+        { message: 'the keys of the issuer cannot be read now', hint: 'Try again' },
+        { cause: this.#trouble },
+      )
+    }
+  }
+
+  async #read(options: RequestInit): Promise<JWK[]> {
+    try {
+      const text = isUrl(this.#source) ? await fetchText(this.#source, options) : await readFile(this.#source, 'utf8')
       this.#keys = await publicKeysOf(JSON.parse(text), this.#logger)
       this.#trouble = null
     } catch (error) {
       this.#trouble = error
       this.#logger.warn({ err: error, jwks: this.#source }, 'the keys of the issuer cannot be read')
     }
+    return this.#keys
   }
 }
 
-/** No redirects: they could lead from https to plain text. */
-async function fetchText(url: string): Promise<string> {
-  const answer = await fetch(url, {
-    headers: { accept: 'application/jwk-set+json, application/json' },
-    redirect: 'error',
-    signal: AbortSignal.timeout(timeLimitMs),
-  })
+/** jose follows no redirects: they could lead from https to plain text. */
+async function fetchText(url: string, options: RequestInit): Promise<string> {
+  const answer = await fetch(url, options)
+  if (answer.status !== 200) throw new Error(`the answer has the status ${answer.status}`)
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of answer.body ?? []) {
@@ -115,6 +98,5 @@ async function fetchText(url: string): Promise<string> {
     if (bytes > mostBytes) throw new Error(`the answer is longer than ${mostBytes} bytes`)
     chunks.push(chunk)
   }
-  if (answer.status !== 200) throw new Error(`the answer has the status ${answer.status}`)
   return Buffer.concat(chunks).toString('utf8')
 }

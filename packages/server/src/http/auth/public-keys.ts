@@ -3,24 +3,22 @@ import type { webcrypto } from 'node:crypto'
 import { importJWK, type JWK } from 'jose'
 import type { Logger } from '../../observability/logger.ts'
 
-export interface PublicKey {
-  kid: string | undefined
-  alg: string
-  key: CryptoKey
-}
-
 const fewestRsaBits = 2_048
 
-/** Throws if it is not a JWKS at all. */
-export async function publicKeysOf(document: unknown, logger: Logger): Promise<PublicKey[]> {
+/** Each with its algorithm. Throws if it is not a JWKS at all. */
+export async function publicKeysOf(document: unknown, logger: Logger): Promise<JWK[]> {
   const entries = (document as { keys?: unknown } | null)?.keys
   if (!Array.isArray(entries)) throw new Error('it is not a JWKS: `keys` is not a list')
-  const keys: PublicKey[] = []
+  const keys: JWK[] = []
   for (const entry of entries as (JWK | null)[]) {
     const alg = entry && algorithmOf(entry)
     if (!alg) continue
+    // Of two with one id the first counts.
+    if (entry.kid !== undefined && keys.some((key) => key.kid === entry.kid && key.alg === alg)) continue
     try {
-      keys.push({ kid: entry.kid, alg, key: await importPublic(entry, alg) })
+      const key = publicPart(entry, alg)
+      await requireStrength(key)
+      keys.push(key)
     } catch (error) {
       logger.warn({ err: error, kid: entry.kid }, 'a key of the issuer is of no use')
     }
@@ -35,9 +33,13 @@ function algorithmOf({ kty, crv, use, alg, key_ops: uses }: JWK): 'RS256' | 'ES2
   return alg === undefined || alg === fits ? fits : null
 }
 
-async function importPublic({ kty, n, e, crv, x, y }: JWK, alg: string): Promise<CryptoKey> {
-  const key = (await importJWK(kty === 'RSA' ? { kty, n, e } : { kty, crv, x, y }, alg)) as CryptoKey
-  const { modulusLength = fewestRsaBits } = key.algorithm as webcrypto.RsaHashedKeyAlgorithm
+function publicPart({ kid, kty, n, e, crv, x, y }: JWK, alg: string): JWK {
+  return { kid, alg, ...(kty === 'RSA' ? { kty, n, e } : { kty, crv, x, y }) }
+}
+
+/** Throws if it cannot be imported either. */
+async function requireStrength(jwk: JWK): Promise<void> {
+  const { algorithm } = (await importJWK(jwk)) as CryptoKey
+  const { modulusLength = fewestRsaBits } = algorithm as webcrypto.RsaHashedKeyAlgorithm
   if (modulusLength < fewestRsaBits) throw new Error(`an RSA key needs ${fewestRsaBits} bits, not ${modulusLength}`)
-  return key
 }

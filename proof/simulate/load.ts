@@ -100,7 +100,7 @@ export class Load {
     const key = random.chance(0.5) ? `key ${random.whole(1, 6)}` : undefined
     const input = { ...drawJob(random, start), ...(key !== undefined && { key }) }
     const put = await this.#ask('create', ({ jobs }) => jobs.put(tenant, input, null, { actor }))
-    this.#jobs.push({ jobId: put.job.definition.job_id, tenant, input, key })
+    this.#jobs.push({ jobId: put.job.definition.jobId, tenant, input, key })
   }
 
   async #submit(): Promise<void> {
@@ -261,8 +261,8 @@ function untilNext(everySec: number, now: number): number {
 
 const sha256 = (text: string) => hash('sha256', text, 'hex')
 
-function idOf({ job, dedupe }: { job: { definition: { job_id: string } }; dedupe?: { executionId: string } }): string {
-  return dedupe?.executionId ?? job.definition.job_id
+function idOf({ job, dedupe }: { job: { definition: { jobId: string } }; dedupe?: { executionId: string } }): string {
+  return dedupe?.executionId ?? job.definition.jobId
 }
 
 function unlessRefused(error: unknown): void {

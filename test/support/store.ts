@@ -15,11 +15,12 @@ import { type AttemptEnd, type Reported, report } from '../../packages/server/sr
 import { fireReturns, type ReturnSource, readDueReturns } from '../../packages/server/src/store/executions/returning.ts'
 import { submit } from '../../packages/server/src/store/executions/submit.ts'
 import { createWork } from '../../packages/server/src/store/jobs/create.ts'
+import type { JobDefinition } from '../../packages/server/src/store/jobs/definition.ts'
 import { readJob } from '../../packages/server/src/store/jobs/read.ts'
 import { type TriggerVerdict, triggerJob } from '../../packages/server/src/store/jobs/trigger.ts'
 import { migrate } from '../../packages/server/src/store/migrate.ts'
 import { Isolation } from '../../packages/server/src/store/quarantine/isolation.ts'
-import type { JobRecord, JobRow, StoredPolicy } from '../../packages/server/src/store/rows.ts'
+import type { JobRecord, StoredPolicy } from '../../packages/server/src/store/rows.ts'
 import { type Fired, fire, type Move, type Occurrence } from '../../packages/server/src/store/schedules/fire.ts'
 import { claimShards, type LedShard, renewLease } from '../../packages/server/src/store/shards/claim.ts'
 import { Partitioner } from '../../packages/server/src/upkeep/partitioner.ts'
@@ -33,7 +34,7 @@ const clock = { now: monotonicMs }
 const logger = createLogger('silent')
 export const deaf: Signals = { publish() {}, subscribe: () => () => {}, async start() {}, async stop() {} }
 
-export type JobOptions = Partial<Omit<JobRow, 'job_id'>> & { nominal?: number; jobId?: string }
+export type JobOptions = Partial<JobDefinition> & { nominal?: number }
 
 /** How an attempt ends, as the worker's node would have decided it. */
 export function endOf(
@@ -142,16 +143,15 @@ export class TestStore {
 
   /** A job that fires every second; the next occurrence is an hour ago unless `nominal` says otherwise. */
   async job(options: JobOptions = {}): Promise<string> {
-    const { jobId = newId(Date.now()), nominal, ...columns } = options
+    const { jobId = newId(Date.now()), nominal, ...fields } = options
     const first = nominal ?? Math.floor(Date.now() / 1_000) * 1_000 - 3_600_000
-    const definition: JobRow = {
-      ...{ job_id: jobId, tenant, name: 'job', type: 'INTERVAL', run_at: null, run_local: null },
-      ...{ delay_ms: null, cron: null },
-      ...{ interval: 'PT1S', timezone: 'UTC', dst_gap: 'SHIFT', dst_overlap: 'FIRST', day_fields: 'EITHER' },
-      ...{ anchor: new Date(first).toISOString(), start_at: null, end_at: null, max_fires: null, jitter_sec: 0 },
-      ...{ misfire: 'FIRE_ALL', misfire_after_sec: 60, max_catch_up: 1000, grace_sec: null, start_within_sec: null },
-      ...{ deadline_sec: null, overlap: 'ALLOW', pool: 'default', lane: 2, handler: 'h', payload: null, policy: null },
-      ...{ labels: null, key: null, managed_by: null, ...columns },
+    const definition: JobDefinition = {
+      ...{ jobId, tenant, name: 'job', type: 'INTERVAL', runAt: null, runAtLocal: null, delayMs: null, schedule: null },
+      ...{ interval: 'PT1S', timezone: 'UTC', dst: { gap: 'SHIFT', overlap: 'FIRST' }, dayFields: 'EITHER' },
+      ...{ anchor: new Date(first).toISOString(), startAt: null, endAt: null, maxFires: null, jitterSec: 0 },
+      ...{ misfire: 'FIRE_ALL', misfireAfterSec: 60, maxCatchUp: 1000, graceSec: null, startWithinSec: null },
+      ...{ deadlineSec: null, overlap: 'ALLOW', pool: 'default', lane: 2, handler: 'h', payload: null, policy: null },
+      ...{ labels: null, key: null, managedBy: null, ...fields },
     }
     const job = { definition, nominal: first, due: first, createdAt: Date.now() }
     await createWork(this.database, { jobs: [job], actor: 'test' })
@@ -168,9 +168,9 @@ export class TestStore {
     const times = Array.from({ length: count }, (_, i) => nominal! + i * everyMs)
     const next = definition.type === 'INTERVAL' ? nominal! + count * everyMs : null
     return {
-      move: { jobId: definition.job_id, version, due: due!, nextNominal: next, nextDue: next, fires: count },
+      move: { jobId: definition.jobId, version, due: due!, nextNominal: next, nextDue: next, fires: count },
       occurrences: times.map((at) => ({
-        ...{ jobId: definition.job_id, executionId: occurrenceId(definition.job_id, at), nominal: at, due: at },
+        ...{ jobId: definition.jobId, executionId: occurrenceId(definition.jobId, at), nominal: at, due: at },
         ...{ tag: this.tag(), skip: null },
       })),
     }

@@ -134,7 +134,7 @@ async function createBoth({ world, rig }: Sides, definition: Definition): Promis
   if (jitterMs < 0 || jitterMs >= Math.max(1, definition.jitterSec * 1_000)) {
     throw new Difference(`a jitter of ${jitterMs} ms with jitterSec ${definition.jitterSec}`)
   }
-  createJob(world, { id: job.definition.job_id, definition, jitterMs })
+  createJob(world, { id: job.definition.jobId, definition, jitterMs })
   return true
 }
 

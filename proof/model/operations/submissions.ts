@@ -18,7 +18,7 @@ export const submissions: Operation[] = [
     const work = someWork(random)
     const input = { type: 'ONE_SHOT', target: { pool: work.pool, handler }, ...policyOf(work) } as const
     const { job } = await rig.submissions.create(owner, input, null)
-    submit(world, { id: job.definition.job_id, work, runAt: world.now })
+    submit(world, { id: job.definition.jobId, work, runAt: world.now })
     return true
   }),
 
@@ -28,7 +28,7 @@ export const submissions: Operation[] = [
     const runAt = world.now + random.between(1, 30_000)
     const input = { type: 'ONE_SHOT', runAt, target: { pool: work.pool, handler }, ...policyOf(work) } as const
     const { job } = await rig.submissions.create(owner, input, null)
-    createJob(world, { id: job.definition.job_id, definition: laterOf(work, runAt), jitterMs: 0 })
+    createJob(world, { id: job.definition.jobId, definition: laterOf(work, runAt), jitterMs: 0 })
     return true
   }),
 
@@ -90,7 +90,7 @@ async function submitUnderKey(
     agree('what stands', ours.stands, answer!.executionId)
     return ours.verdict
   }
-  const id = job.definition.job_id
+  const id = job.definition.jobId
   world.stands.set(asked.key, { id, ...ours.stand })
   if (ours.runAt <= world.now) submit(world, { id, work, runAt: ours.runAt })
   else createJob(world, { id, definition: laterOf(work, ours.runAt), jitterMs: 0 })

@@ -38,7 +38,7 @@ describe('a change of a job', { timeout: raceTimeoutMs }, () => {
           plans.map((plan) => plan.move),
           plans.flatMap((plan) => plan.occurrences),
         ),
-        ...due.map(async (job) => ((await change(job, n)) ? job.definition.job_id : null)),
+        ...due.map(async (job) => ((await change(job, n)) ? job.definition.jobId : null)),
       ])
       // A pause or resume with the same due time lets a FIRE that was read before through: nothing has changed for it.
       const touched = [...fired.moved, ...changed.filter((id) => id !== null)]
@@ -50,7 +50,7 @@ describe('a change of a job', { timeout: raceTimeoutMs }, () => {
       )
       expect(rows.map((row) => row.job_id).toSorted()).toEqual(fired.moved.toSorted())
       for (const row of rows) {
-        expect(row.job_version).toBe(records.find((job) => job.definition.job_id === row.job_id)!.version)
+        expect(row.job_version).toBe(records.find((job) => job.definition.jobId === row.job_id)!.version)
       }
       const paused = (await Promise.all(jobs.map((id) => store.readJob(id)))).filter((job) => job!.state === 'PAUSED')
       for (const job of paused) await change(job!, 1)
@@ -125,7 +125,7 @@ describe('a change of a job', { timeout: raceTimeoutMs }, () => {
           createWork(store.database, {
             actor: 'test',
             jobs: order.map((key) => ({
-              definition: { ...template.definition, job_id: newId(Date.now()), key },
+              definition: { ...template.definition, jobId: newId(Date.now()), key },
               nominal: template.nominal!,
               due: template.due!,
               createdAt: Date.now(),

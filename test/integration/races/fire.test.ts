@@ -110,7 +110,7 @@ describe('FIRE', () => {
 
   it('takes a one-shot out of the jobs, with its definition, also for what was triggered of it', async () => {
     const at = Math.floor(Date.now() / 1_000) * 1_000 - 1_000
-    const once = { type: 'ONE_SHOT' as const, interval: null, anchor: null, run_at: new Date(at).toISOString() }
+    const once = { type: 'ONE_SHOT' as const, interval: null, anchor: null, runAt: new Date(at).toISOString() }
     const { jobId, move, occurrences } = await planned({
       ...once,
       nominal: at,
@@ -134,8 +134,8 @@ describe('FIRE', () => {
 
   it('completes a job that has no further occurrence, by its end or by maxFires', async () => {
     const first = Math.floor(Date.now() / 1_000) * 1_000 - 10_000
-    const bounded = await store.job({ nominal: first, end_at: new Date(first + 2 * everyMs).toISOString() })
-    const counted = await store.job({ nominal: first, max_fires: 2 })
+    const bounded = await store.job({ nominal: first, endAt: new Date(first + 2 * everyMs).toISOString() })
+    const counted = await store.job({ nominal: first, maxFires: 2 })
     const window = { shards: store.led.map((s) => s.shard), from: first - 1, until: first + 1, limit: 100 }
     const due = (await readDueSchedules(store.database, window)).filter((row) => [bounded, counted].includes(row.jobId))
     const plans = due.map((row) => planSchedule(row, Date.now()))

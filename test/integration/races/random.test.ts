@@ -31,7 +31,7 @@ it(`random operations leave every execution in one place (seed ${seed})`, { time
   console.info(`seed ${seed}: set CARILLON_TEST_SEED to repeat`)
   await using store = await openStore({ connections: callers * 2 })
   const policies = ['ALLOW', 'FORBID', 'QUEUE_ONE', 'REPLACE'] as const
-  const limits = [{}, { start_within_sec: 1, deadline_sec: 1 }]
+  const limits = [{}, { startWithinSec: 1, deadlineSec: 1 }]
   const jobs: string[] = []
   for (const overlap of policies) for (const more of limits) jobs.push(await store.job({ overlap, ...more }))
 

@@ -67,7 +67,7 @@ export async function openStage(targets: TargetSettings): Promise<Stage> {
     async submit(target, more, payload = null) {
       const input: JobInput = { type: 'ONE_SHOT', target, ...more }
       const { job } = await engine.submissions.create(owner, input, JSON.stringify(payload))
-      return job.definition.job_id
+      return job.definition.jobId
     },
     logs: (executionId) => engine.executions.logs(owner.tenant, executionId),
     async reaches(executionId, state) {

@@ -170,7 +170,7 @@ async function insert(table: string, { at, ...columns }: { at: number } & Record
 }
 
 async function oneShot(nominal: number): Promise<string> {
-  return store.job({ type: 'ONE_SHOT', interval: null, anchor: null, run_at: new Date(nominal).toISOString(), nominal })
+  return store.job({ type: 'ONE_SHOT', interval: null, anchor: null, runAt: new Date(nominal).toISOString(), nominal })
 }
 
 /** Nothing is unfinished any more, and the dead died long ago. */

@@ -10,7 +10,7 @@ const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 /** A day in the future; the tests choose the hour. Every job below has its occurrence at 03:00. */
 const day = Math.ceil(Date.now() / dayMs) * dayMs + dayMs
-const daily = { type: 'CRON', cron: '0 3 * * *', interval: null, anchor: null } as const
+const daily = { type: 'CRON', schedule: '0 3 * * *', interval: null, anchor: null } as const
 
 let store: TestStore
 const warnings: object[] = []
@@ -29,7 +29,7 @@ beforeEach(async () => {
 describe('the tz watcher', () => {
   it('moves what is to come, records it and reports how many moved', async () => {
     const wrong = await store.job({ ...daily, nominal: day + 2 * hourMs })
-    const jittered = await store.job({ ...daily, jitter_sec: 600, nominal: day + 4 * hourMs })
+    const jittered = await store.job({ ...daily, jitterSec: 600, nominal: day + 4 * hourMs })
     const calendar = await store.job({ anchor: iso(day - 30 * dayMs), interval: 'P1D', nominal: day + hourMs })
     const right = await store.job({ ...daily, nominal: day + 3 * hourMs })
     const before = await version(right)
@@ -73,18 +73,18 @@ describe('the tz watcher', () => {
 
   it('moves a one-shot with the wall clock that it was asked for by, and what is shown of it', async () => {
     const [wall, wrong] = [iso(day + 3 * hourMs).slice(0, 19), day + 2 * hourMs]
-    const once = { type: 'ONE_SHOT', interval: null, anchor: null, nominal: wrong, run_at: iso(wrong) } as const
-    const local = await store.job({ ...once, run_local: wall })
+    const once = { type: 'ONE_SHOT', interval: null, anchor: null, nominal: wrong, runAt: iso(wrong) } as const
+    const local = await store.job({ ...once, runAtLocal: wall })
     const fixed = await store.job(once)
     await watcher(day).runOnce()
     expect(await standing(local)).toEqual([day + 3 * hourMs, day + 3 * hourMs])
-    expect(Date.parse((await store.readJob(local))!.definition.run_at!)).toBe(day + 3 * hourMs)
+    expect(Date.parse((await store.readJob(local))!.definition.runAt!)).toBe(day + 3 * hourMs)
     expect(await standing(fixed)).toEqual([wrong, wrong])
     expect(warnings).toEqual([{ from: '2020a', to: '2030z', moved: 1 }])
   })
 
   it('leaves schedules alone that follow elapsed time', async () => {
-    const job = await store.job({ ...daily, cron: '*/15 * * * *', nominal: day + hourMs / 4 })
+    const job = await store.job({ ...daily, schedule: '*/15 * * * *', nominal: day + hourMs / 4 })
     const before = await version(job)
     await watcher(day).runOnce()
     expect(await version(job)).toBe(before)

@@ -191,7 +191,7 @@ describe('a life by the rules', () => {
         const definition = history.definitionOf(skip.version!)
         // A leader's clock may have been ahead by seconds: what was nearly misfired could have been.
         const next = sorted[sorted.indexOf(taken.at(-1)!) + 1]?.nominal ?? Number.POSITIVE_INFINITY
-        const edges = [definition.misfire_after_sec, definition.grace_sec ?? 0].map((sec) => skip.firedAt - sec * 1_000)
+        const edges = [definition.misfireAfterSec, definition.graceSec ?? 0].map((sec) => skip.firedAt - sec * 1_000)
         const near = [last, next].some((at) => edges.some((edge) => Math.abs(at - edge) < 20_000))
         if (!near) expect(missed + wrong).toBeGreaterThan(0)
       }),

@@ -5,7 +5,8 @@ import { defineJob } from '../../../packages/server/src/jobs/define.ts'
 import { bornRecord, newJob } from '../../../packages/server/src/jobs/new-job.ts'
 import { planSchedule } from '../../../packages/server/src/scheduling/plan.ts'
 import type { JobChange } from '../../../packages/server/src/store/jobs/change.ts'
-import type { JobRecord, JobRow } from '../../../packages/server/src/store/rows.ts'
+import type { JobDefinition } from '../../../packages/server/src/store/jobs/definition.ts'
+import type { JobRecord } from '../../../packages/server/src/store/rows.ts'
 import type { KnownSpan, VerifiedJob } from '../../../packages/server/src/store/verification/read-jobs.ts'
 import type { LedgerEntry, Reach } from '../../../packages/server/src/store/verification/read-occurrences.ts'
 import { expectedOf } from '../../../packages/server/src/verification/expected.ts'
@@ -18,7 +19,7 @@ export class PureHistory {
   now: number
   readonly rows: LedgerEntry[] = []
   readonly #spans: KnownSpan[] = []
-  readonly #definitions: Map<number, JobRow>
+  readonly #definitions: Map<number, JobDefinition>
   #job: JobRecord
 
   constructor(input: JobInput, startAt: number) {
@@ -28,10 +29,10 @@ export class PureHistory {
   }
 
   get jobId(): string {
-    return this.#job.definition.job_id
+    return this.#job.definition.jobId
   }
 
-  definitionOf(version: number): JobRow {
+  definitionOf(version: number): JobDefinition {
     return this.#definitions.get(version)!
   }
 
@@ -43,7 +44,7 @@ export class PureHistory {
   fire(overlapping: number): void {
     for (let job = this.#job; job.due !== null && job.due <= this.now; job = this.#job) {
       const { definition, version, nominal, due, fires, shard } = job
-      const row = { jobId: definition.job_id, shard, version, nominal: nominal!, due, fires, job: definition }
+      const row = { jobId: definition.jobId, shard, version, nominal: nominal!, due, fires, job: definition }
       const { move, occurrences } = planSchedule(row, this.now)
       occurrences.forEach(({ executionId: id, nominal, due: dueAt, skip }, i) => {
         const overlaps = definition.overlap === 'FORBID' && i % overlapping === overlapping - 1
@@ -76,9 +77,9 @@ export class PureHistory {
 
   edit(input: JobInput): void {
     if (this.state === 'DELETED') return
-    const { job_id: jobId, anchor } = this.#job.definition
+    const { jobId, anchor } = this.#job.definition
     const definition = defineJob(input, { jobId, tenant: 'acme', payload: null, now: this.now, anchor })
-    if (definition.max_fires !== null) definition.max_fires += this.#job.fires
+    if (definition.maxFires !== null) definition.maxFires += this.#job.fires
     this.#change(redefined(this.#job, definition, null, this.#moment))
   }
 
@@ -118,7 +119,7 @@ export class PureHistory {
   /** In pieces of at most `limit` occurrences. */
   verify(rows: readonly LedgerEntry[], range: { from: number; to: number }, limit = 1_000_000): Tally {
     const { definition, version, state, nominal, createdAt, updatedAt } = this.#job
-    const { job_id: jobId, tenant } = definition
+    const { jobId, tenant } = definition
     const before = this.#spans.findLastIndex(({ until }) => until < range.from)
     const spans = this.#spans.slice(Math.max(0, before))
     const job: VerifiedJob = {

@@ -117,7 +117,7 @@ export class VirtualInstallation {
 
   async create(input: Partial<JobInput> & Pick<JobInput, 'type'>): Promise<string> {
     const { job } = await this.jobs.put(tenant, { target: { handler: 'h' }, ...input } as JobInput, null, by)
-    return job.definition.job_id
+    return job.definition.jobId
   }
 
   async edit(jobId: string, input: Partial<JobInput> & Pick<JobInput, 'type'>): Promise<void> {

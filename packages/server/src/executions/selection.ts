@@ -54,7 +54,7 @@ async function jobIdOf(database: Database, tenant: string, filter: ExecutionFilt
   const given = filter.jobId
   const jobId = given === undefined ? null : ((await filteredJobId(database, { tenant, job: given })) ?? firstId)
   if (filter.key === undefined) return jobId
-  const named = (await readJobByKey(database, tenant, filter.key))?.definition.job_id ?? firstId
+  const named = (await readJobByKey(database, tenant, filter.key))?.definition.jobId ?? firstId
   return jobId === null || jobId === named ? named : firstId
 }
 

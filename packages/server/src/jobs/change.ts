@@ -6,7 +6,8 @@ import { missedWhilePaused } from '../domain/misfire.ts'
 import { nextWithin } from '../domain/schedule.ts'
 import { boundsOf, executionIdOf, scheduleOf } from '../store/job-schedule.ts'
 import type { JobChange } from '../store/jobs/change.ts'
-import type { JobRecord, JobRow } from '../store/rows.ts'
+import type { JobDefinition } from '../store/jobs/definition.ts'
+import type { JobRecord } from '../store/rows.ts'
 import { firstOccurrence, nominalAfter } from './define.ts'
 
 export interface Moment {
@@ -61,12 +62,12 @@ export function removed(job: JobRecord, moment: Moment): JobChange {
 }
 
 /** `live`: see JobChange. */
-export function redefined(job: JobRecord, definition: JobRow, live: string[] | null, moment: Moment): JobChange {
+export function redefined(job: JobRecord, definition: JobDefinition, live: string[] | null, moment: Moment): JobChange {
   const sameOccurrences = sameTimes(job.definition, definition)
-  if (job.state === 'COMPLETED' && sameOccurrences && job.definition.max_fires === definition.max_fires) {
+  if (job.state === 'COMPLETED' && sameOccurrences && job.definition.maxFires === definition.maxFires) {
     return { definition, state: 'COMPLETED', nominal: null, due: null, live, skipped: [] }
   }
-  if (definition.max_fires !== null && definition.max_fires <= job.fires) {
+  if (definition.maxFires !== null && definition.maxFires <= job.fires) {
     throw new CarillonError('SCHEDULE_NEVER_FIRES', {
       pointer: '/maxFires',
       message: `the job has fired ${job.fires} times already`,
@@ -97,7 +98,7 @@ export function changedRecord(job: JobRecord, change: JobChange, now: number): J
 }
 
 /** Two writings of one instant are the same. */
-export function sameDefinition(a: JobRow, b: JobRow): boolean {
+export function sameDefinition(a: JobDefinition, b: JobDefinition): boolean {
   return isDeepStrictEqual(normal(a), normal(b))
 }
 
@@ -128,30 +129,29 @@ function edited({ definition }: JobRecord, nominal: number, { now, floor }: Mome
   return [{ id, nominal: first, due: first + jitterMsOf(definition), reason: 'EDITED', ...several }]
 }
 
-function occursAt(job: JobRow, nominal: number): boolean {
+function occursAt(job: JobDefinition, nominal: number): boolean {
   return job.type !== 'DELAYED' && nextWithin(scheduleOf(job, null), boundsOf(job), nominal - 1) === nominal
 }
 
-function sameTimes(a: JobRow, b: JobRow): boolean {
-  const times = (job: JobRow) => [
-    ...[job.type, job.delay_ms, job.cron, job.interval, job.timezone, job.dst_gap, job.dst_overlap],
-    job.day_fields,
-    ...[job.run_at, job.anchor, job.start_at, job.end_at].map(instant),
+function sameTimes(a: JobDefinition, b: JobDefinition): boolean {
+  const times = (job: JobDefinition) => [
+    ...[job.type, job.delayMs, job.schedule, job.interval, job.timezone, job.dst, job.dayFields],
+    ...[job.runAt, job.anchor, job.startAt, job.endAt].map(instant),
   ]
   return isDeepStrictEqual(times(a), times(b))
 }
 
-function normal(job: JobRow): object {
-  const { run_at, anchor, start_at, end_at, ...rest } = job
-  return { ...rest, times: [run_at, anchor, start_at, end_at].map(instant) }
+function normal(job: JobDefinition): object {
+  const { runAt, anchor, startAt, endAt, ...rest } = job
+  return { ...rest, times: [runAt, anchor, startAt, endAt].map(instant) }
 }
 
 function instant(text: string | null): number | null {
   return text === null ? null : Date.parse(text)
 }
 
-function jitterMsOf(job: JobRow): number {
-  return jitterOffsetMs(job.job_id, job.jitter_sec)
+function jitterMsOf(job: JobDefinition): number {
+  return jitterOffsetMs(job.jobId, job.jitterSec)
 }
 
 function conflict(job: JobRecord, verb: string): CarillonError {

@@ -28,22 +28,22 @@ function refused(input: object): { code: string; pointers: (string | undefined)[
 describe('a job', () => {
   it('gets the defaults for what it does not say', () => {
     expect(defineJob(good.CRON, options)).toEqual({
-      ...{ job_id: options.jobId, tenant: 'acme', name: 'send', type: 'CRON', cron: '0 3 * * *' },
+      ...{ jobId: options.jobId, tenant: 'acme', name: 'send', type: 'CRON', schedule: '0 3 * * *' },
       ...{
-        run_at: null,
-        run_local: null,
-        day_fields: 'EITHER',
-        delay_ms: null,
+        runAt: null,
+        runAtLocal: null,
+        dayFields: 'EITHER',
+        delayMs: null,
         interval: null,
         anchor: null,
-        start_at: null,
-        end_at: null,
-        max_fires: null,
+        startAt: null,
+        endAt: null,
+        maxFires: null,
       },
-      ...{ timezone: 'UTC', dst_gap: 'SHIFT', dst_overlap: 'FIRST', jitter_sec: 0, misfire: 'FIRE_ONCE' },
-      ...{ misfire_after_sec: 60, max_catch_up: 1_000, grace_sec: null, start_within_sec: null, deadline_sec: null },
+      ...{ timezone: 'UTC', dst: { gap: 'SHIFT', overlap: 'FIRST' }, jitterSec: 0, misfire: 'FIRE_ONCE' },
+      ...{ misfireAfterSec: 60, maxCatchUp: 1_000, graceSec: null, startWithinSec: null, deadlineSec: null },
       ...{ overlap: 'ALLOW', pool: 'default', lane: 2, handler: 'send', payload: '{}', policy: null, labels: null },
-      ...{ key: null, managed_by: null },
+      ...{ key: null, managedBy: null },
     })
   })
 
@@ -58,15 +58,21 @@ describe('a job', () => {
       options,
     )
     expect(job).toMatchObject({
-      ...{ name: 'daily', key: 'k', managed_by: 'git', timezone: 'Europe/Berlin', lane: 0, dst_gap: 'SKIP' },
       ...{
-        dst_overlap: 'BOTH',
-        start_at: '1970-01-01T00:00:00.000Z',
-        end_at: '2031-01-01T00:00:00.000Z',
-        max_fires: 3,
+        name: 'daily',
+        key: 'k',
+        managedBy: 'git',
+        timezone: 'Europe/Berlin',
+        lane: 0,
+        dst: { gap: 'SKIP', overlap: 'BOTH' },
       },
-      ...{ jitter_sec: 30, misfire: 'SKIP', misfire_after_sec: 5, max_catch_up: 7, grace_sec: 9, overlap: 'FORBID' },
-      ...{ start_within_sec: 60, deadline_sec: 600, labels: { a: 'b' }, pool: 'etl', handler: 'h' },
+      ...{
+        startAt: '1970-01-01T00:00:00.000Z',
+        endAt: '2031-01-01T00:00:00.000Z',
+        maxFires: 3,
+      },
+      ...{ jitterSec: 30, misfire: 'SKIP', misfireAfterSec: 5, maxCatchUp: 7, graceSec: 9, overlap: 'FORBID' },
+      ...{ startWithinSec: 60, deadlineSec: 600, labels: { a: 'b' }, pool: 'etl', handler: 'h' },
     })
   })
 
@@ -78,7 +84,7 @@ describe('a job', () => {
 
 describe('exactly one time field, by type', () => {
   const fields = { ONE_SHOT: 'runAt', DELAYED: 'delayMs', CRON: 'schedule', INTERVAL: 'interval' } as const
-  const columns = { ONE_SHOT: 'run_at', DELAYED: 'delay_ms', CRON: 'cron', INTERVAL: 'interval' } as const
+  const columns = { ONE_SHOT: 'runAt', DELAYED: 'delayMs', CRON: 'schedule', INTERVAL: 'interval' } as const
 
   it.each(jobTypes)('%s fills its own column and no other', (type) => {
     const job = defineJob(good[type], options)

@@ -1,4 +1,4 @@
-/** From what a caller asks for to a job's row: checked, with defaults filled in. Pure but for the id and time given. */
+/** From what a caller asks for to a job's definition: checked, with defaults filled in. Pure but for the id and time given. */
 import {
   CarillonError,
   dayFieldPolicies,
@@ -21,7 +21,8 @@ import { nextWithin } from '../domain/schedule.ts'
 import { zoneNamed } from '../domain/zone.ts'
 import { isoMs } from '../lib/iso-time.ts'
 import { boundsOf, scheduleOf } from '../store/job-schedule.ts'
-import { iso, type JobRow, laneOf } from '../store/rows.ts'
+import type { JobDefinition } from '../store/jobs/definition.ts'
+import { iso, laneOf } from '../store/rows.ts'
 import { checkPolicy, storedPolicy } from './policy.ts'
 import { checkTarget, placeOf } from './target.ts'
 import { Problems } from './validate.ts'
@@ -38,7 +39,7 @@ export interface DefineOptions {
 
 const typesAndFields = Object.entries(timeFields)
 
-export function defineJob(input: JobInput, options: DefineOptions): JobRow {
+export function defineJob(input: JobInput, options: DefineOptions): JobDefinition {
   const problems = new Problems()
   problems.oneOf('/type', input.type, jobTypes)
   problems.throwIfAny()
@@ -75,31 +76,30 @@ export function defineJob(input: JobInput, options: DefineOptions): JobRow {
   const runAt = wall === null ? instant : instantOfLocal(wall, input.timezone!, dst)
 
   const place = placeOf(input.target)
-  const job: JobRow = {
-    job_id: options.jobId,
+  const job: JobDefinition = {
+    jobId: options.jobId,
     tenant: options.tenant,
     name: input.name ?? input.key ?? place.handler,
     type: input.type,
-    run_at: input.type === 'ONE_SHOT' ? iso(runAt ?? Math.floor(options.now)) : null,
-    run_local: input.type === 'ONE_SHOT' && wall !== null ? wallText(wall) : null,
-    delay_ms: input.type === 'DELAYED' ? input.delayMs! : null,
-    cron: input.type === 'CRON' ? input.schedule! : null,
+    runAt: input.type === 'ONE_SHOT' ? iso(runAt ?? Math.floor(options.now)) : null,
+    runAtLocal: input.type === 'ONE_SHOT' && wall !== null ? wallText(wall) : null,
+    delayMs: input.type === 'DELAYED' ? input.delayMs! : null,
+    schedule: input.type === 'CRON' ? input.schedule! : null,
     interval: input.type === 'INTERVAL' ? input.interval! : null,
     timezone: input.timezone ?? defaults.timezone,
-    dst_gap: dst.gap,
-    dst_overlap: dst.overlap,
-    day_fields: input.dayFields ?? defaults.dayFields,
+    dst,
+    dayFields: input.dayFields ?? defaults.dayFields,
     anchor: input.type === 'INTERVAL' ? (iso(anchor) ?? options.anchor ?? iso(Math.floor(options.now))) : null,
-    start_at: iso(startAt),
-    end_at: iso(endAt),
-    max_fires: input.maxFires ?? null,
-    jitter_sec: input.jitterSec ?? 0,
+    startAt: iso(startAt),
+    endAt: iso(endAt),
+    maxFires: input.maxFires ?? null,
+    jitterSec: input.jitterSec ?? 0,
     misfire: input.misfire ?? defaults.misfire,
-    misfire_after_sec: input.misfireAfterSec ?? defaults.misfireAfterSec,
-    max_catch_up: input.maxCatchUp ?? defaults.maxCatchUp,
-    grace_sec: input.graceSec ?? null,
-    start_within_sec: input.startWithinSec ?? null,
-    deadline_sec: input.deadlineSec ?? null,
+    misfireAfterSec: input.misfireAfterSec ?? defaults.misfireAfterSec,
+    maxCatchUp: input.maxCatchUp ?? defaults.maxCatchUp,
+    graceSec: input.graceSec ?? null,
+    startWithinSec: input.startWithinSec ?? null,
+    deadlineSec: input.deadlineSec ?? null,
     overlap: input.overlap ?? defaults.overlap,
     pool: place.pool,
     lane: laneOf(input.priority ?? defaults.priority),
@@ -108,15 +108,15 @@ export function defineJob(input: JobInput, options: DefineOptions): JobRow {
     policy: storedPolicy(input, input.target),
     labels: input.labels && Object.keys(input.labels).length > 0 ? input.labels : null,
     key: input.key ?? null,
-    managed_by: input.managedBy ?? null,
+    managedBy: input.managedBy ?? null,
   }
   const schedule = scheduleOf(job, runAt ?? Math.floor(options.now))
-  if (job.jitter_sec > 0) checkJitter(schedule, job.jitter_sec, options.now)
+  if (job.jitterSec > 0) checkJitter(schedule, job.jitterSec, options.now)
   return job
 }
 
 /** Where a new job starts: its first occurrence to come. */
-export function firstOccurrence(job: JobRow, now: number): number {
+export function firstOccurrence(job: JobDefinition, now: number): number {
   const nominal = nominalAfter(job, now)
   if (nominal === null) {
     throw new CarillonError('SCHEDULE_NEVER_FIRES', {
@@ -129,12 +129,12 @@ export function firstOccurrence(job: JobRow, now: number): number {
 }
 
 /** A one-shot fires at its time even if that has just passed; a recurring job at its next occurrence. */
-export function nominalAfter(job: JobRow, now: number): number | null {
+export function nominalAfter(job: JobDefinition, now: number): number | null {
   if (job.type === 'CRON' || job.type === 'INTERVAL') {
     return nextWithin(scheduleOf(job, null), boundsOf(job), Math.floor(now))
   }
-  const nominal = job.type === 'ONE_SHOT' ? isoMs(job.run_at!) : Math.round(now + job.delay_ms!)
-  if (job.start_at === null && job.end_at === null) return nominal
+  const nominal = job.type === 'ONE_SHOT' ? isoMs(job.runAt!) : Math.round(now + job.delayMs!)
+  if (job.startAt === null && job.endAt === null) return nominal
   // FIRE would pass over what lies outside the bounds without a trace.
   return nextWithin(scheduleOf(job, nominal), boundsOf(job), nominal - 1)
 }

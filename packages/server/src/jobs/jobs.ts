@@ -13,10 +13,11 @@ import type { ExecutionRecord } from '../store/executions/read.ts'
 import { claimAnswer, entryOf, type Once } from '../store/idempotency/answers.ts'
 import { type AuditNote, changeJob, type JobChange, readUnfinished } from '../store/jobs/change.ts'
 import { createWork } from '../store/jobs/create.ts'
+import type { JobDefinition } from '../store/jobs/definition.ts'
 import { readJob, readJobByKey } from '../store/jobs/read.ts'
 import { triggerJob } from '../store/jobs/trigger.ts'
 import { readInstallation } from '../store/partitions/manage.ts'
-import { iso, type JobRecord, type JobRow } from '../store/rows.ts'
+import { iso, type JobRecord } from '../store/rows.ts'
 import { changedRecord, type Moment, paused, redefined, removed, resumed, sameDefinition } from './change.ts'
 import { defineJob } from './define.ts'
 import { requireKept } from './kept.ts'
@@ -87,7 +88,7 @@ export class Jobs {
     for (let tries = 0; tries < maxTries; tries++) {
       const existing = input.key === undefined ? null : await readJobByKey(database, tenant, input.key)
       if (existing) {
-        const updated = this.update(tenant, existing.definition.job_id, () => ({ input, payload }), by)
+        const updated = this.update(tenant, existing.definition.jobId, () => ({ input, payload }), by)
         const put = await updated.catch(unlessGone)
         if (put) return put
       }
@@ -112,8 +113,8 @@ export class Jobs {
       const now = this.#options.clock.now()
       const definition = { ...defineJob(input, { jobId, tenant, payload, now, anchor: job.definition.anchor }), pool }
       if (input.type === 'ONE_SHOT' && input.runAt === undefined) {
-        definition.run_at = job.definition.run_at ?? iso(now)
-        definition.run_local = job.definition.run_local
+        definition.runAt = job.definition.runAt ?? iso(now)
+        definition.runAtLocal = job.definition.runAtLocal
       }
       what = sameDefinition(definition, job.definition) ? 'UNCHANGED' : 'UPDATED'
       return what === 'UNCHANGED' ? null : this.#redefine(job, definition)
@@ -173,10 +174,10 @@ export class Jobs {
     return placeOf(target).pool
   }
 
-  async #redefine(job: JobRecord, definition: JobRow): Promise<JobChange> {
+  async #redefine(job: JobRecord, definition: JobDefinition): Promise<JobChange> {
     const { database } = this.#options
     const limited = job.definition.overlap === 'ALLOW' && definition.overlap !== 'ALLOW'
-    const live = limited ? await readUnfinished(database, definition.job_id, { running: true }) : null
+    const live = limited ? await readUnfinished(database, definition.jobId, { running: true }) : null
     const change = redefined(job, definition, live, await this.#moment())
     if (change.nominal !== null) await requireKept(database, change.nominal)
     return change

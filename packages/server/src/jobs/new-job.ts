@@ -23,18 +23,18 @@ export function newJob(input: JobInput, options: NewJobOptions): NewJob {
   if (options.pool !== undefined) definition.pool = options.pool
   const nominal = firstOccurrence(definition, options.now)
   // One that fires once carries the time of its run in its id: its execution is it.
-  definition.job_id = options.id ?? newId(input.type === 'ONE_SHOT' || input.type === 'DELAYED' ? nominal : createdAt)
-  const due = nominal + jitterOffsetMs(definition.job_id, definition.jitter_sec)
+  definition.jobId = options.id ?? newId(input.type === 'ONE_SHOT' || input.type === 'DELAYED' ? nominal : createdAt)
+  const due = nominal + jitterOffsetMs(definition.jobId, definition.jitterSec)
   return { definition, nominal, due, createdAt }
 }
 
 /** The same at another time, which its id carries: for what fires once. */
 export function runningAt(job: NewJob, nominal: number): NewJob {
   const { definition } = job
-  const run_at = definition.type === 'ONE_SHOT' ? iso(nominal) : null
-  const job_id = newId(nominal)
-  const due = nominal + jitterOffsetMs(job_id, definition.jitter_sec)
-  return { ...job, definition: { ...definition, job_id, run_at, run_local: null }, nominal, due }
+  const runAt = definition.type === 'ONE_SHOT' ? iso(nominal) : null
+  const jobId = newId(nominal)
+  const due = nominal + jitterOffsetMs(jobId, definition.jitterSec)
+  return { ...job, definition: { ...definition, jobId, runAt, runAtLocal: null }, nominal, due }
 }
 
 /** The job as it will stand once it is written. */

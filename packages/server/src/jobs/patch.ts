@@ -2,49 +2,50 @@
 import type { JobInput, JobPatch } from '@carillon/contract'
 import { encodeJson, JsonText } from '@carillon/sdk'
 import { isExactNumber, readExactly } from '../lib/exact-json.ts'
-import { type JobRow, priorityOf } from '../store/rows.ts'
+import type { JobDefinition } from '../store/jobs/definition.ts'
+import { priorityOf } from '../store/rows.ts'
 import type { Wish } from './jobs.ts'
 import { targetOf } from './target.ts'
 
 /** The definition of a job as one would ask for it, but for its payload. */
-export function inputOf(job: JobRow): JobInput {
+export function inputOf(job: JobDefinition): JobInput {
   const { retryPolicy, timeoutSec, heartbeatTimeoutSec, delivery, cancelGraceSec, unknownHandlerSec, ...rest } =
     job.policy ?? {}
   return given({
     name: job.name,
     key: job.key,
-    managedBy: job.managed_by,
+    managedBy: job.managedBy,
     type: job.type,
     // A local time is one together with its zone: if that is changed, it is another instant.
-    runAt: job.run_local ?? job.run_at,
-    delayMs: job.delay_ms,
-    schedule: job.cron,
+    runAt: job.runAtLocal ?? job.runAt,
+    delayMs: job.delayMs,
+    schedule: job.schedule,
     interval: job.interval,
     anchor: job.anchor,
     timezone: job.timezone,
-    dst: { gap: job.dst_gap, overlap: job.dst_overlap },
-    dayFields: job.type === 'CRON' ? job.day_fields : null,
-    startAt: job.start_at,
-    endAt: job.end_at,
-    maxFires: job.max_fires,
-    jitterSec: job.jitter_sec,
+    dst: job.dst,
+    dayFields: job.type === 'CRON' ? job.dayFields : null,
+    startAt: job.startAt,
+    endAt: job.endAt,
+    maxFires: job.maxFires,
+    jitterSec: job.jitterSec,
     misfire: job.misfire,
-    misfireAfterSec: job.misfire_after_sec,
-    maxCatchUp: job.max_catch_up,
-    graceSec: job.grace_sec,
+    misfireAfterSec: job.misfireAfterSec,
+    maxCatchUp: job.maxCatchUp,
+    graceSec: job.graceSec,
     overlap: job.overlap,
     pauseAfterFailures: rest.pauseAfterFailures,
     priority: priorityOf(job.lane),
     ...{ retryPolicy, timeoutSec, heartbeatTimeoutSec, delivery, cancelGraceSec, unknownHandlerSec },
-    startWithinSec: job.start_within_sec,
-    deadlineSec: job.deadline_sec,
+    startWithinSec: job.startWithinSec,
+    deadlineSec: job.deadlineSec,
     labels: job.labels,
     target: targetOf(job, rest.target),
   }) as unknown as JobInput
 }
 
 /** What a job would be asked for as after the patch. A payload that the patch leaves alone stays to the letter. */
-export function patched(job: JobRow, { payload, ...patch }: JobPatch): Wish {
+export function patched(job: JobDefinition, { payload, ...patch }: JobPatch): Wish {
   const before = inputOf(job) as object
   // With another type the time of the old one goes: it is about that time only.
   const base = patch.type === undefined || patch.type === job.type ? before : without(before, timeFields)

@@ -133,14 +133,14 @@ export function previewFires(input: PreviewInput): Fires {
 /** The next times of a job; of a paused one, those that it would fire at if it were resumed now. */
 export function nextFiresOf(job: JobRecord, now: number, count: number): Fires {
   const { definition } = job
-  const jitterMs = jitterOffsetMs(definition.job_id, definition.jitter_sec)
-  const left = definition.max_fires === null ? count : Math.min(count, definition.max_fires - job.fires)
+  const jitterMs = jitterOffsetMs(definition.jobId, definition.jitterSec)
+  const left = definition.maxFires === null ? count : Math.min(count, definition.maxFires - job.fires)
   const first = firstOf(job, now, jitterMs)
   const { timezone } = definition
   if (first === null || left <= 0) return { timezone, fires: [], clockChanges: [] }
   const spec = recurringSpecOf(definition)
   if (spec === null) {
-    const wall = definition.run_local === null ? null : parseLocalTime(definition.run_local)
+    const wall = definition.runAtLocal === null ? null : parseLocalTime(definition.runAtLocal)
     return { timezone, fires: [viewOf(fireAt(first, timezone, wall), jitterMs)], clockChanges: [] }
   }
   // One that waits to be fired comes first; what else has passed is no fire to come.

@@ -41,7 +41,7 @@ export async function filteredJobId(database: Database, reference: JobReference)
 }
 
 async function idOfKey(database: Database, { tenant, job }: JobReference): Promise<string | null> {
-  return (await readJobByKey(database, tenant, job))?.definition.job_id ?? null
+  return (await readJobByKey(database, tenant, job))?.definition.jobId ?? null
 }
 
 export function jobNotFound(job: string): CarillonError {

@@ -10,7 +10,7 @@ export function triggeredExecution(
   const recurring = definition.type === 'CRON' || definition.type === 'INTERVAL'
   return {
     executionId: submissionId(at),
-    jobId: definition.job_id,
+    jobId: definition.jobId,
     jobVersion: recurring ? version : null,
     name: definition.name,
     tenant: definition.tenant,

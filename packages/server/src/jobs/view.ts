@@ -77,7 +77,7 @@ export interface JobView<Time = Date> {
 
 /** With what its latest execution says. */
 export async function showJob(database: Database, job: JobRecord): Promise<JobView> {
-  const { job_id: jobId } = job.definition
+  const { jobId } = job.definition
   return jobViewOf(job, (await readLatest(database, [jobId])).get(jobId))
 }
 
@@ -101,37 +101,37 @@ function frameOf<Time>(
   const policy = definition.policy
   const date = (ms: number | null) => (ms === null ? null : time(ms))
   return {
-    jobId: definition.job_id,
+    jobId: definition.jobId,
     key: definition.key,
     name: definition.name,
     tenant: definition.tenant,
-    managedBy: definition.managed_by,
+    managedBy: definition.managedBy,
     labels: definition.labels ?? {},
     state: job.state,
     version: job.version,
     type: definition.type,
-    schedule: definition.cron,
+    schedule: definition.schedule,
     interval: definition.interval,
     anchor: date(millis(definition.anchor)),
-    runAt: date(millis(definition.run_at)),
-    runAtLocal: definition.run_local,
-    delayMs: definition.delay_ms,
+    runAt: date(millis(definition.runAt)),
+    runAtLocal: definition.runAtLocal,
+    delayMs: definition.delayMs,
     timezone: definition.timezone,
-    dst: { gap: definition.dst_gap, overlap: definition.dst_overlap },
-    dayFields: definition.day_fields,
-    startAt: date(millis(definition.start_at)),
-    endAt: date(millis(definition.end_at)),
-    maxFires: definition.max_fires,
-    jitterSec: definition.jitter_sec,
+    dst: definition.dst,
+    dayFields: definition.dayFields,
+    startAt: date(millis(definition.startAt)),
+    endAt: date(millis(definition.endAt)),
+    maxFires: definition.maxFires,
+    jitterSec: definition.jitterSec,
     misfire: definition.misfire,
-    misfireAfterSec: definition.misfire_after_sec,
-    maxCatchUp: definition.max_catch_up,
-    graceSec: definition.grace_sec,
+    misfireAfterSec: definition.misfireAfterSec,
+    maxCatchUp: definition.maxCatchUp,
+    graceSec: definition.graceSec,
     overlap: definition.overlap,
     priority: priorityOf(definition.lane),
     ...policyOf(policy),
-    deadlineSec: definition.deadline_sec,
-    startWithinSec: definition.start_within_sec,
+    deadlineSec: definition.deadlineSec,
+    startWithinSec: definition.startWithinSec,
     target: targetOf(definition, policy?.target),
     nextFireAt: date(due),
     nextFireLocal: due === null ? null : localTime(due, definition.timezone),

@@ -59,7 +59,7 @@ export async function backfillOf(database: Database, request: BackfillRequest): 
 }
 
 export function recurs({ definition }: JobRecord): boolean {
-  return definition.cron !== null || definition.interval !== null
+  return definition.schedule !== null || definition.interval !== null
 }
 
 /** The next fills after `position`, at most `room`. `over`: nothing is left after them. */
@@ -83,13 +83,13 @@ export async function planStretch(
       database,
       occurrences.map((nominal) => executionIdOf(definition, nominal)),
     ),
-    readSkippedBefore(database, definition.job_id, firstIdAt(occurrences[0]!)),
+    readSkippedBefore(database, definition.jobId, firstIdAt(occurrences[0]!)),
   ])
   const countingOf = await countingsOf(database, job, [before, ...recorded.values().map(({ skipped }) => skipped)])
   const plan = planBackfill({
     ...{ occurrences, recorded, before, includeSkipped: params.includeSkipped, room },
     idOf: (nominal) => executionIdOf(definition, nominal),
-    jitterMs: jitterOffsetMs(definition.job_id, definition.jitter_sec),
+    jitterMs: jitterOffsetMs(definition.jobId, definition.jitterSec),
     countingOf,
   })
   return { ...plan, over: isLast && plan.position === occurrences.at(-1) }
@@ -102,7 +102,7 @@ async function countingsOf(
   rows: readonly (SkippedRow | null)[],
 ): Promise<(of: number | null) => Counting> {
   const others = rows.flatMap((row) => (row?.version == null || row.version === version ? [] : [row.version]))
-  const earlier = await readVersions(database, definition.job_id, [...new Set(others)])
+  const earlier = await readVersions(database, definition.jobId, [...new Set(others)])
   return (of) => {
     const counted = earlier.get(of ?? version) ?? definition
     const schedule = scheduleOf(counted, null)
@@ -138,7 +138,7 @@ export async function countMissing(
 }
 
 export function firesLeft({ definition, fires }: JobRecord): number {
-  return definition.max_fires === null ? Number.POSITIVE_INFINITY : Math.max(0, definition.max_fires - fires)
+  return definition.maxFires === null ? Number.POSITIVE_INFINITY : Math.max(0, definition.maxFires - fires)
 }
 
 /** What has passed since a job was paused is as good as SKIPPED; it is put on record when the backfill begins. */

@@ -14,8 +14,8 @@ const everyMinute: JobInput = { type: 'CRON', schedule: '* * * * *', target: { h
 
 function row(input: JobInput, more: Partial<DueSchedule> = {}): DueSchedule {
   const job = aJob(input, more.jobId ?? jobId, noon)
-  const due = noon + jitterOffsetMs(job.job_id, job.jitter_sec)
-  return { jobId: job.job_id, shard: 0, version: 3, nominal: noon, due, fires: 0, job, ...more }
+  const due = noon + jitterOffsetMs(job.jobId, job.jitterSec)
+  return { jobId: job.jobId, shard: 0, version: 3, nominal: noon, due, fires: 0, job, ...more }
 }
 
 describe('the plan for a schedule that is due', () => {

@@ -13,7 +13,7 @@ export interface PlannedFire {
 
 export function planSchedule(row: DueSchedule, now: number): PlannedFire {
   const { job } = row
-  const jitterMs = jitterOffsetMs(row.jobId, job.jitter_sec)
+  const jitterMs = jitterOffsetMs(row.jobId, job.jitterSec)
   const plan = planFire({
     schedule: scheduleOf(job, row.nominal),
     bounds: boundsOf(job),
@@ -21,10 +21,10 @@ export function planSchedule(row: DueSchedule, now: number): PlannedFire {
     jitterMs,
     now,
     misfire: job.misfire,
-    misfireAfterSec: job.misfire_after_sec,
-    maxCatchUp: job.max_catch_up,
-    graceSec: job.grace_sec,
-    firesLeft: job.max_fires === null ? null : job.max_fires - row.fires,
+    misfireAfterSec: job.misfireAfterSec,
+    maxCatchUp: job.maxCatchUp,
+    graceSec: job.graceSec,
+    firesLeft: job.maxFires === null ? null : job.maxFires - row.fires,
   })
   const occurrence = (nominal: number, skip: Occurrence['skip']): Occurrence => ({
     jobId: row.jobId,

@@ -1,37 +1,30 @@
-/** From a job's row to the domain's schedule. */
+/** From a job's definition to the domain's schedule. */
 import { occurrenceId, oneShotId } from '../domain/identity.ts'
 import type { RecurringSpec } from '../domain/preview.ts'
 import type { Schedule, ScheduleBounds } from '../domain/schedule.ts'
 import { compileScheduleCached } from '../domain/schedule-cache.ts'
-import { type JobRow, millis } from './rows.ts'
-
-/** What of a definition says when it fires. */
-export type TimesRow = Pick<
-  JobRow,
-  | ('job_id' | 'run_at' | 'cron' | 'interval' | 'timezone' | 'anchor' | 'start_at' | 'end_at')
-  | ('dst_gap' | 'dst_overlap' | 'day_fields')
->
+import type { TimesDefinition } from './jobs/definition.ts'
+import { millis } from './rows.ts'
 
 /** `runAt` is where a ONE_SHOT or DELAYED job stands: its only occurrence. */
-export function scheduleOf(job: TimesRow, runAt: number | null): Schedule {
-  return compileScheduleCached(recurringSpecOf(job) ?? { type: 'ONE_SHOT', runAt: runAt ?? millis(job.run_at)! })
+export function scheduleOf(job: TimesDefinition, runAt: number | null): Schedule {
+  return compileScheduleCached(recurringSpecOf(job) ?? { type: 'ONE_SHOT', runAt: runAt ?? millis(job.runAt)! })
 }
 
 /** Null: it fires once. */
-export function recurringSpecOf(job: TimesRow): RecurringSpec | null {
-  const { timezone } = job
-  const dst = { gap: job.dst_gap, overlap: job.dst_overlap }
-  if (job.cron !== null) return { type: 'CRON', expression: job.cron, timezone, dst, dayFields: job.day_fields }
+export function recurringSpecOf(job: TimesDefinition): RecurringSpec | null {
+  const { timezone, dst, dayFields } = job
+  if (job.schedule !== null) return { type: 'CRON', expression: job.schedule, timezone, dst, dayFields }
   if (job.interval === null) return null
   return { type: 'INTERVAL', interval: job.interval, anchor: millis(job.anchor)!, timezone, dst }
 }
 
-export function boundsOf(job: TimesRow): ScheduleBounds {
-  return { startAt: millis(job.start_at), endAt: millis(job.end_at) }
+export function boundsOf(job: TimesDefinition): ScheduleBounds {
+  return { startAt: millis(job.startAt), endAt: millis(job.endAt) }
 }
 
 /** The id of a job's execution at a nominal time. */
-export function executionIdOf(job: TimesRow, nominal: number): string {
-  const recurring = job.cron !== null || job.interval !== null
-  return recurring ? occurrenceId(job.job_id, nominal) : oneShotId(job.job_id, nominal)
+export function executionIdOf(job: TimesDefinition, nominal: number): string {
+  const recurring = job.schedule !== null || job.interval !== null
+  return recurring ? occurrenceId(job.jobId, nominal) : oneShotId(job.jobId, nominal)
 }

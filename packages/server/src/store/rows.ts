@@ -1,13 +1,8 @@
-/** How rows become the words of the domain. The only place that knows column names and domain names at once. */
+/** What rows of several tables have in common, in the words of the domain: policies, lanes, times, queued work. */
 import {
-  type DayFields,
   type Delivery,
-  type DstPolicy,
   defaults,
   type JobState,
-  type JobType,
-  type MisfirePolicy,
-  type OverlapPolicy,
   type Priority,
   priorities,
   type Range,
@@ -16,6 +11,7 @@ import {
   type WireJobInput,
 } from '@carillon/contract'
 import { isoTime } from '../lib/iso-time.ts'
+import type { JobDefinition } from './jobs/definition.ts'
 
 /** Policies as stored: only what differs from the defaults. */
 export interface StoredPolicy {
@@ -89,47 +85,9 @@ export function priorityOf(lane: number): Priority {
   return priorities[lane]!
 }
 
-/** The columns of `jobs`, as JSON for the functions that write them. Times are ISO 8601. */
-export interface JobRow {
-  job_id: string
-  tenant: string
-  name: string
-  type: JobType
-  run_at: string | null
-  /** What `run_at` was asked for by: a wall clock of the zone, such as 2030-03-10T02:30:00. */
-  run_local: string | null
-  delay_ms: number | null
-  cron: string | null
-  interval: string | null
-  timezone: string
-  dst_gap: DstPolicy['gap']
-  dst_overlap: DstPolicy['overlap']
-  day_fields: DayFields
-  anchor: string | null
-  start_at: string | null
-  end_at: string | null
-  max_fires: number | null
-  jitter_sec: number
-  misfire: MisfirePolicy
-  misfire_after_sec: number
-  max_catch_up: number
-  grace_sec: number | null
-  start_within_sec: number | null
-  deadline_sec: number | null
-  overlap: OverlapPolicy
-  pool: string
-  lane: number
-  handler: string
-  payload: string | null
-  policy: StoredPolicy | null
-  labels: Record<string, string> | null
-  key: string | null
-  managed_by: string | null
-}
-
 /** A job as it stands: its definition, and where its schedule is. Times in milliseconds. */
 export interface JobRecord {
-  definition: JobRow
+  definition: JobDefinition
   version: number
   state: JobState
   shard: number

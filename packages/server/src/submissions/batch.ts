@@ -39,7 +39,7 @@ export async function createBatch(
   const items = made.map((each): BatchItem => {
     if ('error' in each) return each
     const { job } = each
-    return { jobId: job.definition.job_id, state: 'ACTIVE', nextFireAt: each.isDue ? null : job.due }
+    return { jobId: job.definition.jobId, state: 'ACTIVE', nextFireAt: each.isDue ? null : job.due }
   })
   const good = made.filter((each): each is Made => !('error' in each))
   const due = good.filter((each) => each.isDue)

@@ -61,7 +61,7 @@ export async function submitDeduped(
     }
     const { verdict, runAt, firstAt, windowUntil } = decision
     const job = runAt === wanted.nominal ? wanted : runningAt(wanted, runAt)
-    const { job_id: id } = job.definition
+    const { jobId: id } = job.definition
     const dueNow = mayBeSubmission(input) && isDue(job, now)
     const born: Created = dueNow
       ? submitted(asSubmission(job))

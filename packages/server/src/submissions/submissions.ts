@@ -93,7 +93,7 @@ export class Submissions {
   async submit(target: SubmissionTarget, tenant: string, payload: string, options: SubmissionOptions): Promise<string> {
     const input = inputOf(target, tenant, options)
     const { job, dedupe } = await this.create({ tenant, actor: 'library' }, input, payload)
-    return dedupe?.executionId ?? job.definition.job_id
+    return dedupe?.executionId ?? job.definition.jobId
   }
 
   /** All in one transaction, due now. */
@@ -129,14 +129,14 @@ export class Submissions {
 
   async #withLatest(put: PutJob): Promise<Created> {
     if (put.what === 'CREATED') return { ...put, latest: null }
-    const { job_id: jobId } = put.job.definition
+    const { jobId } = put.job.definition
     return { ...put, latest: (await readLatest(this.#options.database, [jobId])).get(jobId) ?? null }
   }
 }
 
 /** What is due now has fired when it is answered: nothing more is to come. */
 export function submitted(job: NewJob): Created {
-  const { job_id: executionId } = job.definition
+  const { jobId: executionId } = job.definition
   return {
     job: { ...bornRecord(job), nominal: null, due: null },
     latest: { executionId, state: 'PENDING', startedAt: null },

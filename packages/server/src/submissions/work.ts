@@ -25,13 +25,13 @@ export function asSubmission(job: NewJob): NewJob {
   if (definition.type === 'ONE_SHOT') return job
   return {
     ...job,
-    definition: { ...definition, type: 'ONE_SHOT', run_at: iso(nominal), run_local: null, delay_ms: null },
+    definition: { ...definition, type: 'ONE_SHOT', runAt: iso(nominal), runAtLocal: null, delayMs: null },
   }
 }
 
 export function submissionOf({ definition, nominal }: NewJob, input: JobInput): Submission {
   return {
-    executionId: definition.job_id,
+    executionId: definition.jobId,
     tenant: definition.tenant,
     name: input.name ?? null,
     pool: definition.pool,

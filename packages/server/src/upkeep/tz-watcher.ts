@@ -17,9 +17,10 @@ import type { Database } from '../store/database.ts'
 import { noteTzVersion } from '../store/installation/tz-version.ts'
 import { boundsOf, scheduleOf } from '../store/job-schedule.ts'
 import { changeJob } from '../store/jobs/change.ts'
+import type { JobDefinition } from '../store/jobs/definition.ts'
 import { readJobsAfter } from '../store/jobs/read.ts'
 import { readInstallation } from '../store/partitions/manage.ts'
-import { iso, type JobRow } from '../store/rows.ts'
+import { iso } from '../store/rows.ts'
 
 const pageSize = 1_000
 /** No clock is moved further than the offsets of the world differ. */
@@ -60,37 +61,34 @@ export class TzWatcher {
         if (nominal === null || nominal <= now) continue
         const next = this.#movedTo(definition, nominal)
         if (next === undefined || next === nominal) continue
-        const due = next === null ? null : next + jitterOffsetMs(definition.job_id, definition.jitter_sec)
+        const due = next === null ? null : next + jitterOffsetMs(definition.jobId, definition.jitterSec)
         const state = next === null ? 'COMPLETED' : job.state
         // What is shown as the time of a one-shot moves with it.
-        const redefined = definition.run_local === null ? null : { ...definition, run_at: iso(next ?? nominal) }
+        const redefined = definition.runAtLocal === null ? null : { ...definition, runAt: iso(next ?? nominal) }
         const change = { definition: redefined, state, nominal: next, due, live: null, skipped: [] } as const
         const audit = { actor: 'tz watcher', action: 'job.moved', detail: { from: nominal, to: next, tzVersion } }
         if (!(await changeJob(database, job, { ...change, skipped: [] }, audit))) continue
-        moved.push(definition.job_id)
+        moved.push(definition.jobId)
       }
       if (page.length < pageSize) return moved
-      after = page.at(-1)!.definition.job_id
+      after = page.at(-1)!.definition.jobId
     }
   }
 
   /** Undefined: it cannot be computed; it is set aside when it is due. */
-  #movedTo(job: JobRow, nominal: number): number | null | undefined {
+  #movedTo(job: JobDefinition, nominal: number): number | null | undefined {
     try {
       return movedTo(job, nominal)
     } catch (error) {
-      this.#options.logger.error({ err: error, jobId: job.job_id }, 'a schedule cannot be computed again')
+      this.#options.logger.error({ err: error, jobId: job.jobId }, 'a schedule cannot be computed again')
       return undefined
     }
   }
 }
 
-function movedTo(job: JobRow, nominal: number): number | null {
-  if (job.run_local === null) return nearestTo(nominal, scheduleOf(job, null), boundsOf(job))
-  const [at] = instantsOf(zoneNamed(job.timezone), parseLocalTime(job.run_local)!, {
-    gap: job.dst_gap,
-    overlap: job.dst_overlap,
-  })
+function movedTo(job: JobDefinition, nominal: number): number | null {
+  if (job.runAtLocal === null) return nearestTo(nominal, scheduleOf(job, null), boundsOf(job))
+  const [at] = instantsOf(zoneNamed(job.timezone), parseLocalTime(job.runAtLocal)!, job.dst)
   // A time that the clocks now jump over, under SKIP: it was asked for and accepted, so it runs when it was to run.
   return at ?? nominal
 }

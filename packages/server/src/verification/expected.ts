@@ -112,7 +112,7 @@ function count(tally: Tally, stretch: Stretch, { from, before }: { from: number;
     skip(tally, reason, all)
     return
   }
-  const patienceMs = Math.max(definition.misfire_after_sec * 1_000, leastPatienceMs)
+  const patienceMs = Math.max(definition.misfireAfterSec * 1_000, leastPatienceMs)
   const given = Math.min(before, Math.floor(range.now) - patienceMs - jitterMs)
   const overdue = between(from, given)
   tally.missed += overdue
@@ -125,7 +125,7 @@ function count(tally: Tally, stretch: Stretch, { from, before }: { from: number;
 }
 
 function overdueAt(definition: Stretch['definition'], nominal: number): Finding {
-  const { tenant, job_id: jobId } = definition
+  const { tenant, jobId } = definition
   const executionId = executionIdOf(definition, nominal)
   return { kind: 'MISSED', why: 'OVERDUE', tenant, jobId, scheduledFor: nominal, executionId }
 }

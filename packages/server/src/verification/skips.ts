@@ -6,7 +6,7 @@
  * where the job was paused, and so on. A leader plans with its own clock, which may be ahead of the database's by a little.
  */
 import { countWithin, nextWithin } from '../domain/schedule.ts'
-import type { TimedRow } from '../store/verification/read-jobs.ts'
+import type { FireDefinition } from '../store/jobs/definition.ts'
 import type { LedgerEntry, Reach } from '../store/verification/read-occurrences.ts'
 import type { Stretch } from './stretches.ts'
 
@@ -19,7 +19,7 @@ type Skipped = Pick<LedgerEntry, 'nominal' | 'reason' | 'last' | 'version' | 'fi
 export function mayBeSkipped(
   row: Skipped | Reach,
   nominal: number,
-  { stretch, definitions }: { stretch: Stretch; definitions: ReadonlyMap<number, TimedRow> },
+  { stretch, definitions }: { stretch: Stretch; definitions: ReadonlyMap<number, FireDefinition> },
 ): boolean {
   const { reason } = row
   if (reason === 'EXPIRED') return startsWithin(row, definitions)
@@ -30,18 +30,18 @@ export function mayBeSkipped(
   if (stretch.paused || stretch.edited) return false
   const { definition } = stretch
   const lateMs = row.firedAt + clockSlackMs - (nominal + stretch.jitterMs)
-  const misfired = lateMs > definition.misfire_after_sec * 1_000
+  const misfired = lateMs > definition.misfireAfterSec * 1_000
   switch (reason) {
     case 'OVERLAP':
       return row.last === null && (definition.overlap === 'FORBID' || definition.overlap === 'QUEUE_ONE')
     case 'GRACE_EXCEEDED':
-      return definition.grace_sec !== null && lateMs > definition.grace_sec * 1_000
+      return definition.graceSec !== null && lateMs > definition.graceSec * 1_000
     case 'MISFIRED':
       return (
         misfired && (definition.misfire === 'SKIP' || (definition.misfire === 'FIRE_ONCE' && leaves(row, stretch, 1)))
       )
     case 'CATCH_UP_LIMIT':
-      return misfired && definition.misfire === 'FIRE_ALL' && leaves(row, stretch, definition.max_catch_up)
+      return misfired && definition.misfire === 'FIRE_ALL' && leaves(row, stretch, definition.maxCatchUp)
     default:
       return false
   }
@@ -54,9 +54,9 @@ export function countsRight({ nominal, last, count }: LedgerEntry, { schedule, b
 }
 
 /** What was born with a start window says so in its version of the job; what fires once is not among the jobs any more. */
-function startsWithin({ version }: Skipped | Reach, definitions: ReadonlyMap<number, TimedRow>): boolean {
+function startsWithin({ version }: Skipped | Reach, definitions: ReadonlyMap<number, FireDefinition>): boolean {
   const definition = version === null ? undefined : definitions.get(version)
-  return definition === undefined || definition.start_within_sec !== null
+  return definition === undefined || definition.startWithinSec !== null
 }
 
 /** The newest misfired ones are fired, so many of them: they must have come after those that were skipped. */
@@ -66,7 +66,7 @@ function leaves(
   most: number,
 ) {
   const after = last ?? nominal
-  const misfiredBefore = firedAt + clockSlackMs - jitterMs - definition.misfire_after_sec * 1_000
+  const misfiredBefore = firedAt + clockSlackMs - jitterMs - definition.misfireAfterSec * 1_000
   if (most > 1) return countWithin(schedule, bounds, after, misfiredBefore) >= most
   const next = nextWithin(schedule, bounds, after)
   return next !== null && next <= misfiredBefore

@@ -9,7 +9,8 @@
 import { jitterOffsetMs } from '../domain/jitter.ts'
 import { nextWithin, type Schedule, type ScheduleBounds } from '../domain/schedule.ts'
 import { boundsOf, scheduleOf } from '../store/job-schedule.ts'
-import type { KnownSpan, TimedRow, VerifiedJob } from '../store/verification/read-jobs.ts'
+import type { FireDefinition } from '../store/jobs/definition.ts'
+import type { KnownSpan, VerifiedJob } from '../store/verification/read-jobs.ts'
 
 /**
  * RECORDED: each has a row. UNRECORDED: none has, and rightly so, for `reason`. STANDING: still to fire.
@@ -20,7 +21,7 @@ export type StretchKind = 'RECORDED' | 'UNRECORDED' | 'STANDING'
 export interface Stretch {
   kind: StretchKind
   version: number
-  definition: TimedRow
+  definition: FireDefinition
   schedule: Schedule
   bounds: ScheduleBounds
   jitterMs: number
@@ -72,7 +73,7 @@ export function stretchesOf(job: VerifiedJob): Stretches {
   }
 }
 
-function stretchOf(definition: TimedRow, { version, state, stood }: KnownSpan): Stretch {
+function stretchOf(definition: FireDefinition, { version, state, stood }: KnownSpan): Stretch {
   return {
     ...{
       kind: 'RECORDED',
@@ -81,14 +82,14 @@ function stretchOf(definition: TimedRow, { version, state, stood }: KnownSpan): 
       schedule: scheduleOf(definition, stood ?? 0),
       bounds: boundsOf(definition),
     },
-    jitterMs: jitterOffsetMs(definition.job_id, definition.jitter_sec),
+    jitterMs: jitterOffsetMs(definition.jobId, definition.jitterSec),
     ...{ from: 0, before: 0, paused: state === 'PAUSED', edited: false, reason: null },
   }
 }
 
 /** A last fire that does not say where the schedule ended: up to its time, unless it ended for having fired often enough. */
-function endUnsaid({ max_fires, job_id, jitter_sec }: TimedRow, { until }: KnownSpan, from: number): number {
-  return max_fires === null && Number.isFinite(until) ? until - jitterOffsetMs(job_id, jitter_sec) + 1 : from
+function endUnsaid({ maxFires, jobId, jitterSec }: FireDefinition, { until }: KnownSpan, from: number): number {
+  return maxFires === null && Number.isFinite(until) ? until - jitterOffsetMs(jobId, jitterSec) + 1 : from
 }
 
 /** What the change that ended a span did with the occurrences its schedule had not dealt with. */

@@ -1,11 +1,12 @@
 import { CarillonError, type JobState } from '@carillon/contract'
 import type { Database } from '../database.ts'
 import { type AnswerEntry, AnsweredBefore } from '../idempotency/answers.ts'
-import type { JobRecord, JobRow } from '../rows.ts'
+import type { JobRecord } from '../rows.ts'
+import { type JobDefinition, jobRowOf } from './definition.ts'
 
 export interface JobChange {
   /** A new definition; null keeps the version. */
-  definition: JobRow | null
+  definition: JobDefinition | null
   state: JobState
   nominal: number | null
   due: number | null
@@ -44,11 +45,11 @@ export async function changeJob(
          select carillon.change_job($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$14,$15) changed
          where carillon.claim_answer($13, $12) offset 0) done`,
       [
-        seen.definition.job_id,
+        seen.definition.jobId,
         seen.version,
         seen.state,
         seen.due,
-        change.definition === null ? null : JSON.stringify(change.definition),
+        change.definition === null ? null : JSON.stringify(jobRowOf(change.definition)),
         change.state,
         change.nominal,
         change.due,

@@ -2,10 +2,11 @@ import type { Database } from '../database.ts'
 import type { Stand } from '../dedupes/stands.ts'
 import { type Submission, submissionArrays } from '../executions/submit.ts'
 import { type AnswerEntry, AnsweredBefore } from '../idempotency/answers.ts'
-import { iso, type JobRow } from '../rows.ts'
+import { iso } from '../rows.ts'
+import { type JobDefinition, jobRowOf } from './definition.ts'
 
 export interface NewJob {
-  definition: JobRow
+  definition: JobDefinition
   nominal: number
   due: number
   createdAt: number
@@ -54,6 +55,6 @@ export async function createWork(database: Database, work: NewWork): Promise<boo
 /** What is null is left out: [m] half of the time goes into reading the JSON. */
 function rowOf({ definition, nominal, due, createdAt }: NewJob): object {
   const row: Record<string, unknown> = { nominal, due, created_at: iso(createdAt) }
-  for (const [column, value] of Object.entries(definition)) if (value !== null) row[column] = value
+  for (const [column, value] of Object.entries(jobRowOf(definition))) if (value !== null) row[column] = value
   return row
 }

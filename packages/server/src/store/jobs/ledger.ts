@@ -54,14 +54,13 @@ function record(jobId: string, row: Row): JobRecord {
   const due = row.fired_at === null ? row.run_at : null
   return {
     definition: {
-      ...{ job_id: jobId, tenant, name: name ?? handler, type: 'ONE_SHOT', run_at: iso(row.run_at), run_local: null },
-      ...{ delay_ms: null, cron: null, interval: null, anchor: null, timezone: defaults.timezone },
-      ...{ dst_gap: defaults.dst.gap, dst_overlap: defaults.dst.overlap, day_fields: defaults.dayFields },
-      ...{ start_at: null, end_at: null },
-      ...{ max_fires: null, jitter_sec: 0, misfire: defaults.misfire, misfire_after_sec: defaults.misfireAfterSec },
-      ...{ max_catch_up: defaults.maxCatchUp, grace_sec: null, overlap: defaults.overlap },
-      ...{ start_within_sec: policy?.startWithinSec ?? null, deadline_sec: policy?.deadlineSec ?? null },
-      ...{ pool, lane, handler, payload, policy, labels, key: null, managed_by: null },
+      ...{ jobId, tenant, name: name ?? handler, type: 'ONE_SHOT', runAt: iso(row.run_at), runAtLocal: null },
+      ...{ delayMs: null, schedule: null, interval: null, anchor: null, timezone: defaults.timezone },
+      ...{ dst: defaults.dst, dayFields: defaults.dayFields, startAt: null, endAt: null },
+      ...{ maxFires: null, jitterSec: 0, misfire: defaults.misfire, misfireAfterSec: defaults.misfireAfterSec },
+      ...{ maxCatchUp: defaults.maxCatchUp, graceSec: null, overlap: defaults.overlap },
+      ...{ startWithinSec: policy?.startWithinSec ?? null, deadlineSec: policy?.deadlineSec ?? null },
+      ...{ pool, lane, handler, payload, policy, labels, key: null, managedBy: null },
     },
     version: 1,
     state: row.finished_at === null ? 'ACTIVE' : 'COMPLETED',

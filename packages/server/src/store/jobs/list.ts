@@ -84,6 +84,6 @@ export async function listJobs(
   const jobs = fitting.slice(0, limit).map(recordOf)
   const last = rows.at(-1)
   const cut = fitting.length > limit || (last !== undefined && rows.length < last.found)
-  if (cut) return { jobs, next: jobs.at(-1)!.definition.job_id }
+  if (cut) return { jobs, next: jobs.at(-1)!.definition.jobId }
   return { jobs, next: last?.number === lookedAt ? last.job.job_id : null }
 }

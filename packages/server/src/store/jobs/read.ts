@@ -1,6 +1,7 @@
 import type { JobState } from '@carillon/contract'
 import type { Database } from '../database.ts'
-import type { JobRecord, JobRow } from '../rows.ts'
+import type { JobRecord } from '../rows.ts'
+import { definitionOf, type JobRow } from './definition.ts'
 
 /** What `selectJob` answers. */
 export interface JobColumns {
@@ -54,16 +55,15 @@ export async function readJobsAfter(database: Database, afterId: string, limit: 
 }
 
 export function recordOf(row: JobColumns): JobRecord {
-  const { version, state, created_at, updated_at, ...definition } = row.job
   return {
-    definition,
-    version,
-    state,
+    definition: definitionOf(row.job),
+    version: row.job.version,
+    state: row.job.state,
     shard: row.shard,
     nominal: row.nominal,
     due: row.due,
     fires: row.fires,
-    createdAt: Date.parse(created_at),
-    updatedAt: Date.parse(updated_at),
+    createdAt: Date.parse(row.job.created_at),
+    updatedAt: Date.parse(row.job.updated_at),
   }
 }

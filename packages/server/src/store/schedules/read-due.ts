@@ -1,5 +1,7 @@
 import type { Database } from '../database.ts'
-import type { JobRow } from '../rows.ts'
+import { type FireDefinition, type FireRow, fireDefinitionOf, type JobDefinition } from '../jobs/definition.ts'
+
+type Place = Pick<JobDefinition, 'pool' | 'lane'>
 
 /** A schedule row that is due soon, with what is needed to plan its fire. */
 export interface DueSchedule {
@@ -9,7 +11,7 @@ export interface DueSchedule {
   nominal: number
   due: number
   fires: number
-  job: JobRow
+  job: FireDefinition & Place
 }
 
 export interface DueWindow {
@@ -49,7 +51,7 @@ export async function readDueSchedules(database: Database, window: DueWindow, on
     nominal: number
     due: number
     fires: number
-    job: JobRow
+    job: FireRow & Place
   }>('read-due-schedules', 'select * from carillon.read_due_schedules($1, $2, $3, $4, $5)', [
     window.shards,
     window.from,
@@ -64,6 +66,6 @@ export async function readDueSchedules(database: Database, window: DueWindow, on
     nominal: row.nominal,
     due: row.due,
     fires: row.fires,
-    job: row.job,
+    job: { ...fireDefinitionOf(row.job), pool: row.job.pool, lane: row.job.lane },
   }))
 }

@@ -1,13 +1,7 @@
 /** Jobs with what they were over time, in pages by id, for the comparison with the ledger. See functions/verify.sql. */
 import type { JobState } from '@carillon/contract'
 import type { Database } from '../database.ts'
-import type { TimesRow } from '../job-schedule.ts'
-import type { JobRow } from '../rows.ts'
-
-/** What of a definition is needed to compute what it should have done. */
-export type TimedRow = TimesRow &
-  Pick<JobRow, 'tenant' | 'jitter_sec' | 'max_fires' | 'misfire' | 'misfire_after_sec' | 'max_catch_up' | 'grace_sec'> &
-  Pick<JobRow, 'start_within_sec' | 'overlap'>
+import { type FireDefinition, type FireRow, fireDefinitionOf } from '../jobs/definition.ts'
 
 /** What a job was until it was changed. Times in milliseconds. See migrations/0004_verification.sql. */
 export interface KnownSpan {
@@ -30,7 +24,7 @@ export interface VerifiedJob {
   /** Where its schedule stands. */
   nominal: number | null
   /** By version: the present one, and those of the spans. */
-  definitions: Map<number, TimedRow>
+  definitions: Map<number, FireDefinition>
   /** Oldest first: those that ended in the range or later, and the one before. */
   spans: KnownSpan[]
 }
@@ -64,7 +58,7 @@ interface Row {
   nominal: number | null
   spans: KnownSpan[] | null
   /** Null: there is nothing to verify. */
-  definitions: (TimedRow & { version: number })[] | null
+  definitions: (FireRow & { version: number })[] | null
   standing: boolean
 }
 
@@ -92,11 +86,11 @@ export async function readJobsToVerify(
   }
 }
 
-function jobOf(row: Row, definitions: (TimedRow & { version: number })[]): VerifiedJob {
+function jobOf(row: Row, definitions: (FireRow & { version: number })[]): VerifiedJob {
   const { tenant, version, state, nominal } = row
   return {
     ...{ jobId: row.job_id, tenant, version, state, nominal, createdAt: row.created_at, updatedAt: row.updated_at },
-    definitions: new Map(definitions.map(({ version: of, ...definition }) => [of, definition])),
+    definitions: new Map(definitions.map((definition) => [definition.version, fireDefinitionOf(definition)])),
     spans: row.spans ?? [],
   }
 }

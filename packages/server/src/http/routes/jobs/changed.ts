@@ -9,7 +9,7 @@ import { etagOf } from '../../if-match.ts'
 import type { Reply } from '../../route.ts'
 
 export async function asItIsNow(database: Database, job: JobRecord): Promise<Reply> {
-  const { job_id: jobId } = job.definition
+  const { jobId } = job.definition
   const latest = (await readLatest(database, [jobId])).get(jobId) ?? null
   return { status: 200, text: jobJsonOf(job, latest), headers: etagOf(job.version) }
 }

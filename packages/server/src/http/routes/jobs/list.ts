@@ -26,9 +26,9 @@ export const listJobs = route(api.listJobs, async ({ query, caller }, { database
   )
   const latest = await readLatest(
     database,
-    jobs.map((job) => job.definition.job_id),
+    jobs.map((job) => job.definition.jobId),
   )
-  const items = jobs.map((job) => jobJsonOf(job, latest.get(job.definition.job_id) ?? null)).join(',')
+  const items = jobs.map((job) => jobJsonOf(job, latest.get(job.definition.jobId) ?? null)).join(',')
   const nextCursor = next === null ? null : cursorOf(next)
   return { status: 200, text: `{"items":[${items}],"nextCursor":${JSON.stringify(nextCursor)}}` }
 })

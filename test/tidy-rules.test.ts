@@ -2,7 +2,16 @@
 import { describe, expect, it } from 'vitest'
 import { importDirection, packageImports, serverRules } from './support/import-rules.ts'
 import { importsOf, sourceFile } from './support/source-tree.ts'
-import { banned, fileSizes, leftovers, names, type Offence, skips, statementNames } from './support/tidy-rules.ts'
+import {
+  banned,
+  columnNames,
+  fileSizes,
+  leftovers,
+  names,
+  type Offence,
+  skips,
+  statementNames,
+} from './support/tidy-rules.ts'
 
 const server = 'packages/server/src'
 const file = (path: string, ...lines: string[]) => sourceFile(path, `${lines.join('\n')}\n`)
@@ -216,5 +225,27 @@ describe('prepared statements', () => {
       `database.query(null, 'select 1')`,
     )
     expect(places(statementNames([one, two]))).toEqual([])
+  })
+})
+
+describe('column names', () => {
+  const named = [`const id = row.job_id`, `const { run_at: runAt } = row`, `insert({ created_at: 0 })`]
+
+  it('are found outside the store, as what is read, taken apart or written', () => {
+    const source = file(`${server}/jobs/a.ts`, ...named)
+    expect(places(columnNames([source]))).toEqual([1, 2, 3].map((line) => `${server}/jobs/a.ts:${line}`))
+  })
+
+  it('are fine in the store and in tests, in texts and comments, and where PostgreSQL or a standard gave them', () => {
+    const store = file(`${server}/store/jobs/a.ts`, ...named)
+    const test = file(`${server}/jobs/a.test.ts`, ...named)
+    const other = file(
+      `${server}/jobs/b.ts`,
+      `const hint = 'Raise max_connections' // see job_id`,
+      'const sql = `select job_id',
+      '  from carillon.jobs`',
+      `connect({ application_name: 'carillon' })`,
+    )
+    expect(columnNames([store, test, other])).toEqual([])
   })
 })

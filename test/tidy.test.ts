@@ -2,7 +2,16 @@
 import { describe, expect, it } from 'vitest'
 import { importDirection, packageImports } from './support/import-rules.ts'
 import { readSourceTree } from './support/source-tree.ts'
-import { banned, fileSizes, leftovers, names, type Offence, skips, statementNames } from './support/tidy-rules.ts'
+import {
+  banned,
+  columnNames,
+  fileSizes,
+  leftovers,
+  names,
+  type Offence,
+  skips,
+  statementNames,
+} from './support/tidy-rules.ts'
 
 const files = readSourceTree()
 /** The rules themselves quote what they forbid. */
@@ -32,6 +41,10 @@ describe('the source tree', () => {
 
   it('no two prepared statements have one name', () => {
     expect(list(statementNames(files))).toEqual([])
+  })
+
+  it('nobody but the store names columns', () => {
+    expect(list(columnNames(files))).toEqual([])
   })
 
   it('no notes are left over', () => {

@@ -88,6 +88,12 @@ function withoutComments(text: string): string {
   return text.replace(tokens, (token) => (token.startsWith('/') ? token.replace(/[^\n]/g, ' ') : token))
 }
 
+/** Code without what stands in quotes; a text becomes spaces, so that lines keep their numbers. */
+export function withoutTexts(code: string): string {
+  const texts = /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g
+  return code.replace(texts, (text) => text.replace(/[^\n]/g, ' '))
+}
+
 function withoutSqlComments(text: string): string {
   return text.replace(/--[^\n]*/g, (comment) => ' '.repeat(comment.length))
 }

@@ -1,6 +1,6 @@
 /** Rules of style that no linter knows, each a function from files to offences. */
 import { posix } from 'node:path'
-import { isTest, lineAt, linesWith, type SourceFile, stemOf } from './source-tree.ts'
+import { isTest, lineAt, linesWith, type SourceFile, stemOf, withoutTexts } from './source-tree.ts'
 
 export interface Offence {
   /** file:line */
@@ -100,6 +100,27 @@ export function statementNames(files: readonly SourceFile[]): Offence[] {
           : [{ at, what: `${known.at} has a prepared statement of the name ${name} too: one name, one text` }]
       }),
     )
+}
+
+/** Names in snake_case that others gave: settings of PostgreSQL and of its driver, keys of a JWK. */
+const foreignNames = new Set(['application_name', 'default_transaction_read_only', 'key_ops'])
+/** PostgreSQL's own settings, by their names. */
+const settingFiles = ['packages/server/src/embedded/', 'packages/server/src/testing/server.ts']
+
+/** Rows do not leave the store: it maps them, so that a renamed column concerns nobody else. */
+export function columnNames(files: readonly SourceFile[]): Offence[] {
+  return files
+    .filter(({ path }) => path.startsWith('packages/server/src/') && path.endsWith('.ts'))
+    .filter((file) => !shipped('packages/server/src/store/', ...settingFiles)(file))
+    .flatMap(({ path, code }) => {
+      const bare = withoutTexts(code)
+      return [...bare.matchAll(/\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b/g)]
+        .filter(([name]) => !foreignNames.has(name))
+        .map(({ 0: name, index }) => ({
+          at: `${path}:${lineAt(bare, index)}`,
+          what: `${name} is the name of a column: the store maps rows to the words of the domain`,
+        }))
+    })
 }
 
 const leftover = /\b(TODO|FIXME|XXX)\b/

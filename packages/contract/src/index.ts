@@ -16,5 +16,5 @@ export type { BackfillInput, BulkInput, Operation } from './schemas/operation.ts
 export type { Pool, PoolScaling } from './schemas/pool.ts'
 export type { QuarantinedRow } from './schemas/quarantine.ts'
 export type { Finding, Verification } from './schemas/verification.ts'
-export type { CompletionInput, Worker as WorkerRecord, WorkerWelcome } from './schemas/worker.ts'
+export type { CompletionInput, HeldExecution, Worker as WorkerRecord, WorkerWelcome } from './schemas/worker.ts'
 export * from './words.ts'

@@ -12,7 +12,7 @@ import { defer } from '../store/executions/defer.ts'
 import { type ExecutionRules, readRules } from '../store/executions/read-rules.ts'
 import { type AttemptEnd, type AttemptVerdict, report } from '../store/executions/report.ts'
 import type { Isolation } from '../store/quarantine/isolation.ts'
-import type { QueueRow } from '../store/quarantine/set-aside.ts'
+import { runningRow } from '../store/quarantine/set-aside.ts'
 import { findUnusableRunning } from '../store/quarantine/stuck.ts'
 import { wasTooSlow } from '../store/trouble.ts'
 import { decide, type Ending, type HandOver, isHandOver, logOf, needsRules, type Told } from './decide.ts'
@@ -81,7 +81,7 @@ export class Completion {
     const why = { code: 'NO_LEDGER_ROW', message: 'the ledger has no such execution' }
     await this.#options.isolation.setAside(
       'REPORT',
-      unknown.map((item) => ({ item, row: { ...rowOf(item), ...why } })),
+      unknown.map((item) => ({ item, row: { ...runningRow(item), ...why } })),
     )
   }
 
@@ -91,7 +91,7 @@ export class Completion {
     told: T[],
     work: (told: T[]) => Promise<AttemptVerdict[]>,
   ): Promise<AttemptVerdict[]> {
-    const { done, left, stoppedBy } = await this.#options.isolation.run(call, told, work, rowOf, {
+    const { done, left, stoppedBy } = await this.#options.isolation.run(call, told, work, runningRow, {
       find: (each) => findUnusableRunning(this.#options.database, each),
       idOf: ({ executionId }) => executionId,
     })
@@ -146,10 +146,6 @@ export class Completion {
     const dead = decided.filter(({ next }, at) => next === 'DEAD' && verdicts[at] === 'ACCEPTED')
     if (dead.length > 0) onDeadLetters(dead)
   }
-}
-
-function rowOf({ executionId, fence }: Told): QueueRow {
-  return { source: 'running', key: { execution_id: executionId, fence } }
 }
 
 /** Whether an ending may be a dead letter that its job wants to know of. Without rules it is a cancel, perhaps a deadline's. */

@@ -9,6 +9,7 @@ import {
   type Slot,
 } from '../store/executions/lease.ts'
 import type { Isolation } from '../store/quarantine/isolation.ts'
+import { readyRow } from '../store/quarantine/set-aside.ts'
 import { findUnusableReady } from '../store/quarantine/stuck.ts'
 
 /** Of each lane, so many are looked at when a call fails. */
@@ -39,7 +40,7 @@ export async function leaseGood(
     read: () => readReadyKeys(database, pool, mostLooked),
     work,
     find: () => findUnusableReady(database, pool, mostLooked),
-    rowOf: ({ lane, tag, executionId }) => ({ source: 'ready', key: { pool, lane, tag, execution_id: executionId } }),
+    rowOf: readyRow,
   })
   const leased = answers.flat()
   // What was leased goes to its workers whatever came after it; the next call meets the error again.

@@ -13,6 +13,7 @@ import type { Database } from '../store/database.ts'
 import { readWriters } from '../store/events/listeners.ts'
 import { type EventRow, readAhead, readBetween, readEventIds, readSince } from '../store/events/read.ts'
 import { Isolation } from '../store/quarantine/isolation.ts'
+import { eventRow } from '../store/quarantine/set-aside.ts'
 import { settled } from './settled.ts'
 
 const pollMs = 100
@@ -140,7 +141,7 @@ export class Feed implements Service {
       all: () => readBetween(this.#database, tenants, range),
       read: () => readEventIds(this.#database, range),
       work: (only) => readBetween(this.#database, tenants, range, only),
-      rowOf: (eventId) => ({ source: 'events', key: { event_id: eventId } }),
+      rowOf: eventRow,
     })
     if (stoppedBy) throw stoppedBy.error
     return answers.flat()

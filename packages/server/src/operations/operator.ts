@@ -26,6 +26,7 @@ import { type Step, stepBackfill, stepCancel, stepOver, stepPurge, stepRetry } f
 import { readNextOperation, takeOperation } from '../store/operations/take.ts'
 import { readInstallation } from '../store/partitions/manage.ts'
 import { badRow, Isolation } from '../store/quarantine/isolation.ts'
+import { operationRow } from '../store/quarantine/set-aside.ts'
 import type { JobRecord } from '../store/rows.ts'
 import { isOfData, isPassing, wasTooSlow } from '../store/trouble.ts'
 import { firesLeft, planStretch, recurs } from './backfill.ts'
@@ -94,7 +95,7 @@ export class Operator implements Service {
     } catch (error) {
       if (isPassing(error)) throw error
       // It can never go on: it ends as FAILED.
-      const row = badRow({ source: 'operations', key: { operation_id: operation.operationId } }, error)
+      const row = badRow(operationRow(operation.operationId), error)
       await this.#isolation.setAside('operation', [{ item: operation, row }])
     }
   }

@@ -10,6 +10,7 @@ import { type Clock, monotonicMs } from '../lib/clock.ts'
 import type { Database } from '../store/database.ts'
 import { type ReturnSource, readDueReturns } from '../store/executions/returning.ts'
 import type { Isolation } from '../store/quarantine/isolation.ts'
+import { executionRow, scheduleRow } from '../store/quarantine/set-aside.ts'
 import { type DueWindow, readDueKeys, readDueSchedules } from '../store/schedules/read-due.ts'
 
 const lookBackMs = 5_000
@@ -119,7 +120,7 @@ export class WindowReader {
       all: read,
       read: () => readDueKeys(this.#database, source, range),
       work: read,
-      rowOf: (id) => ({ source, key: { [source === 'schedules' ? 'job_id' : 'execution_id']: id } }),
+      rowOf: (id) => (source === 'schedules' ? scheduleRow(id) : executionRow(source, id)),
     })
     if (stoppedBy) throw stoppedBy.error
     // Without the bad ones a page holds others.

@@ -16,7 +16,7 @@ import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
 import { fireReturns, type ReturnSource } from '../store/executions/returning.ts'
 import type { Isolation, Sieve } from '../store/quarantine/isolation.ts'
-import type { QueueRow } from '../store/quarantine/set-aside.ts'
+import { executionRow, scheduleRow } from '../store/quarantine/set-aside.ts'
 import { findUnusableSubmissions } from '../store/quarantine/stuck.ts'
 import type { QueuedWork } from '../store/rows.ts'
 import { fire, type Move, type Occurrence } from '../store/schedules/fire.ts'
@@ -143,13 +143,9 @@ export class Scheduler implements Service {
       'plan of a fire',
       entries,
       (entry): Planned => ({ entry, ...planSchedule(entry.schedule, now) }),
-      (entry) => ({ source: 'schedules', key: { job_id: entry.key } }),
+      (entry) => scheduleRow(entry.key),
     )
-    const rowOf = ({ entry, occurrences }: Planned): QueueRow => ({
-      source: 'schedules',
-      key: { job_id: entry.key },
-      executionId: occurrences[0]?.executionId,
-    })
+    const rowOf = ({ entry, occurrences }: Planned) => scheduleRow(entry.key, occurrences[0]?.executionId)
     const { isolation, tag } = this.#options
     const tagged = await isolation.run('tags of schedules', planned, (part) => this.#tag(part, tag), rowOf)
     const ready = tagged.done.flatMap(({ items }) => items)
@@ -213,7 +209,7 @@ export class Scheduler implements Service {
       entry.source === 'schedules' ? [] : [{ entry: entry as ReturnEntry, tag: 0 }],
     )
     type Tagged = (typeof items)[number]
-    const rowOf = ({ entry }: Tagged): QueueRow => ({ source, key: { execution_id: entry.key } })
+    const rowOf = ({ entry }: Tagged) => executionRow(source, entry.key)
     const reserve = async (part: Tagged[]) => {
       const tags = await tag(part.map(({ entry }) => entry.item))
       part.forEach((each, i) => {

@@ -49,12 +49,12 @@ export async function readCommitted(
   executionIds: string[],
 ): Promise<Map<string, { result: unknown }>> {
   if (executionIds.length === 0) return new Map()
-  const rows = await database.query<{ execution_id: string; result: string | null }>(
+  const rows = await database.query<{ executionId: string; result: string | null }>(
     'read-committed',
-    `select execution_id, result from carillon.executions where execution_id = any ($1::uuid[]) and state = 'SUCCEEDED'`,
+    `select execution_id "executionId", result from carillon.executions where execution_id = any ($1::uuid[]) and state = 'SUCCEEDED'`,
     [executionIds],
   )
-  return new Map(rows.map((row) => [row.execution_id, { result: row.result === null ? null : JSON.parse(row.result) }]))
+  return new Map(rows.map((row) => [row.executionId, { result: row.result === null ? null : JSON.parse(row.result) }]))
 }
 
 /** The lease is another worker's: it was never with the one that asked for it. */

@@ -1,6 +1,7 @@
 /** What the sweeper asks of the store. A row that makes a statement fail is set aside, and the others are swept without it. */
 import type { Database } from '../store/database.ts'
 import type { Isolation } from '../store/quarantine/isolation.ts'
+import { deadlineRow, executionRow, runningRow } from '../store/quarantine/set-aside.ts'
 import {
   expireDue,
   readExpiringKeys,
@@ -31,7 +32,7 @@ export class Sweeps {
       all: () => readStrays(this.#database, range),
       read: () => readRunningKeys(this.#database, mostLooked),
       work: (keys) => readStrays(this.#database, range, idsOf(keys)),
-      rowOf: ({ executionId, fence }) => ({ source: 'running', key: { execution_id: executionId, fence } }),
+      rowOf: runningRow,
     })
     if (stoppedBy) throw stoppedBy.error
     return answers.flat()
@@ -42,7 +43,7 @@ export class Sweeps {
       all: () => expireDue(this.#database, limit),
       read: () => readExpiringKeys(this.#database, limit),
       work: (keys) => expireDue(this.#database, 2 * keys.length, idsOf(keys)),
-      rowOf: ({ executionId, kind }) => ({ source: 'deadlines', key: { execution_id: executionId, kind } }),
+      rowOf: deadlineRow,
     })
     if (stoppedBy && answers.length === 0) throw stoppedBy.error
     return { flagged: answers.flatMap(({ flagged }) => flagged), dead: answers.flatMap(({ dead }) => dead) }
@@ -54,7 +55,7 @@ export class Sweeps {
       all: () => releaseStranded(this.#database),
       read: () => readWaitingKeys(this.#database, mostLooked),
       work: (keys) => releaseStranded(this.#database, idsOf(keys)),
-      rowOf: ({ executionId }) => ({ source: 'waiting', key: { execution_id: executionId } }),
+      rowOf: ({ executionId }) => executionRow('waiting', executionId),
     })
     if (stoppedBy && answers.length === 0) throw stoppedBy.error
     return answers.some((released) => released)

@@ -1,12 +1,42 @@
-import type { QuarantineSource } from '@carillon/contract'
+import type { HeldExecution, QuarantineSource } from '@carillon/contract'
 import type { Database } from '../database.ts'
+import type { ReadyKey } from '../executions/lease.ts'
 
-/** A row of a queue, by its primary key; of a running row also the fence. */
+/** A row of a queue. The functions below make them. */
 export interface QueueRow {
   source: QuarantineSource
+  /** Columns of its primary key; of a running row also the fence. */
   key: Record<string, string | number>
   /** The execution it is about, if that is not in the key. */
   executionId?: string
+}
+
+export function scheduleRow(jobId: string, executionId?: string): QueueRow {
+  return { source: 'schedules', key: { job_id: jobId }, ...(executionId !== undefined && { executionId }) }
+}
+
+export function executionRow(source: 'retries' | 'submissions' | 'waiting', executionId: string): QueueRow {
+  return { source, key: { execution_id: executionId } }
+}
+
+export function readyRow({ pool, lane, tag, executionId }: ReadyKey): QueueRow {
+  return { source: 'ready', key: { pool, lane, tag, execution_id: executionId } }
+}
+
+export function runningRow({ executionId, fence }: HeldExecution): QueueRow {
+  return { source: 'running', key: { execution_id: executionId, fence } }
+}
+
+export function deadlineRow({ executionId, kind }: { executionId: string; kind: string }): QueueRow {
+  return { source: 'deadlines', key: { execution_id: executionId, kind } }
+}
+
+export function operationRow(operationId: string): QueueRow {
+  return { source: 'operations', key: { operation_id: operationId } }
+}
+
+export function eventRow(eventId: number): QueueRow {
+  return { source: 'events', key: { event_id: eventId } }
 }
 
 export interface BadRow extends QueueRow {

@@ -2,6 +2,7 @@
  * Arbitrary rows are put into every queue table by hand while tenants work. What must be true: nothing of theirs is late or
  * lost, every bad row leaves the queues, and what was set aside is named by the doctor.
  */
+import { silentLogger } from '@carillon/contract/process'
 import { createClient, createWorker, defineHandler, implementHandler } from '@carillon/sdk'
 import { serve } from '@carillon/server'
 import { examine } from '@carillon/server/administration'
@@ -44,7 +45,6 @@ export interface BadRowsResult {
   settledMs: number
 }
 
-const quiet = { info: () => {}, warn: () => {}, error: () => {} }
 const work = defineHandler<{ tenant: string }>({ name: 'work' })
 const everySec = 2
 
@@ -74,7 +74,7 @@ export async function runBadRows(options: BadRowsOptions): Promise<BadRowsResult
       { concurrency: 200 },
     ),
   ]
-  const worker = createWorker({ urls: node.url, handlers, logger: quiet, drainSec: 1 })
+  const worker = createWorker({ urls: node.url, handlers, logger: silentLogger, drainSec: 1 })
   await worker.start()
   const names = Array.from({ length: tenants }, (_, i) => `tenant-${i}`)
   const clients = names.map((tenant) => createClient({ urls: node.url, tenant }))

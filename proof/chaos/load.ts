@@ -3,7 +3,9 @@
  * changing jobs. It keeps what it was told is accepted: that must be in the ledger. What it was not told may have happened
  * or not.
  */
+
 import { setTimeout as after } from 'node:timers/promises'
+import { silentLogger } from '@carillon/contract/process'
 import { type Client, createClient } from '@carillon/sdk'
 import type { Acknowledged } from '../history.ts'
 import type { Random } from '../simulate/random.ts'
@@ -23,8 +25,6 @@ export interface LoadOptions {
 const submitEveryMs = 250
 const submitAtOnce = 10
 const changeEveryMs = 700
-const quiet = { info() {}, warn() {}, error() {} }
-
 export class Load {
   readonly acknowledged: Acknowledged[] = []
   /** Requests that were not answered, or with a refusal. */
@@ -38,7 +38,7 @@ export class Load {
     this.#options = options
     const { clientUrls: urls, tokens } = options.stage
     this.#clients = [...tokens.tenants.values()].map((token) =>
-      createClient({ urls, token, timeoutMs: 3_000, patienceMs: 8_000, logger: quiet }),
+      createClient({ urls, token, timeoutMs: 3_000, patienceMs: 8_000, logger: silentLogger }),
     )
   }
 

@@ -1,4 +1,5 @@
 /** A worker of the world: the SDK's own, with handlers that behave as the seed says and write down what they do. */
+import { silentLogger } from '@carillon/contract/process'
 import { defineHandler, type HandlerContext, implementHandler, NeverAgain, RetryLater, Worker } from '@carillon/sdk'
 import type { Run } from '../history.ts'
 import type { Network } from './network.ts'
@@ -93,11 +94,10 @@ export class SimulatedWorker {
 
   #make(random: Random): Worker {
     const { network, nodes, onError, heartbeatsApart } = this.#around
-    const quiet = { info() {}, warn() {} }
     return new Worker({
       transport: new SimulatedTransport({ network, nodes, random, heartbeatsApart }),
       handlers: [implementHandler(handler, (ctx) => this.#run(ctx), { concurrency: 5 })],
-      ...{ name: this.name, leaseWaitMs: 15_000, logger: { ...quiet, error: (_, message) => onError(message) } },
+      ...{ name: this.name, leaseWaitMs: 15_000, logger: { ...silentLogger, error: (_, message) => onError(message) } },
     })
   }
 

@@ -2,8 +2,10 @@
  * A worker over HTTP in a process of its own. Every run is appended to a file when it begins and when it ends, which
  * survives kill -9.
  */
+
 import { openSync, writeSync } from 'node:fs'
 import { setTimeout as after } from 'node:timers/promises'
+import { silentLogger } from '@carillon/contract/process'
 import { createWorker, defineHandler, implementHandler } from '@carillon/sdk'
 
 export interface RemoteWorkerProcessOptions {
@@ -19,7 +21,6 @@ if (import.meta.main) await run(JSON.parse(process.argv[2]!) as RemoteWorkerProc
 
 async function run({ urls, runsFile, slots }: RemoteWorkerProcessOptions): Promise<void> {
   const runs = openSync(runsFile, 'a')
-  const quiet = { info: () => {}, warn: () => {}, error: () => {} }
   const handler = implementHandler(
     spend,
     async ({ executionId, fence, payload, now }) => {
@@ -30,7 +31,7 @@ async function run({ urls, runsFile, slots }: RemoteWorkerProcessOptions): Promi
     },
     { concurrency: slots },
   )
-  const worker = createWorker({ urls, handlers: [handler], logger: quiet })
+  const worker = createWorker({ urls, handlers: [handler], logger: silentLogger })
   process.on('message', () => process.send!(worker.health()))
   process.once('SIGTERM', () => void worker.stop({ drainSec: 5 }).then(() => process.exit(0)))
   await worker.start()

@@ -5,6 +5,7 @@
  *
  *   npm run cluster:workers -- --seconds 60 --rate 1000
  */
+import { silentLogger } from '@carillon/contract/process'
 import { createClient } from '@carillon/sdk'
 import type { EngineSettings } from '@carillon/server'
 import pg from 'pg'
@@ -81,7 +82,7 @@ export async function tenWorkers(options: TenWorkersOptions): Promise<TenWorkers
 async function submit(options: TenWorkersOptions, urls: string[], kill: () => Promise<void>): Promise<number> {
   const { rate, seconds } = options
   // Patient: the node it speaks to may be the one that is killed. What it repeats is taken once.
-  await using client = createClient({ urls, patienceMs: 30_000, logger: { info() {}, warn() {}, error() {} } })
+  await using client = createClient({ urls, patienceMs: 30_000, logger: silentLogger })
   const size = Math.round((rate * batchMs) / 1_000)
   const batches = (seconds * 1_000) / batchMs
   const begin = performance.now()

@@ -2,6 +2,7 @@
  * One bad row never stops the others, whichever batch it is in: it is set aside with its error, the rest goes on, operators see it
  * everywhere and have a way back. Passing trouble sets nothing aside, and a defect that fails for every row empties no queue.
  */
+import { silentLogger } from '@carillon/contract/process'
 import { createClient, createWorker, defineHandler, implementHandler } from '@carillon/sdk'
 import { examine } from '@carillon/server/administration'
 import pg from 'pg'
@@ -16,7 +17,6 @@ import { openStore } from '../support/store.ts'
 import { until } from '../support/until.ts'
 
 const work = defineHandler({ name: 'work' })
-const quiet = { info: () => {}, warn: () => {}, error: () => {} }
 const wait = { waitMs: 20_000 }
 
 let node: HttpNode
@@ -30,7 +30,7 @@ beforeAll(async () => {
   worker = createWorker({
     urls: node.url,
     handlers: [implementHandler(work, () => 'done')],
-    logger: quiet,
+    logger: silentLogger,
     drainSec: 1,
   })
   await worker.start()

@@ -2,6 +2,7 @@
  * An installation after a real run in which everything happened that leaves a mark in its tables, and a way to change those by hand
  * and take it back.
  */
+import { silentLogger } from '@carillon/contract/process'
 import { createWorker, defineHandler, implementHandler } from '@carillon/sdk'
 import pg from 'pg'
 import { type Database, parsers } from '../../packages/server/src/store/database.ts'
@@ -9,7 +10,6 @@ import { type Verification, verifyInstallation } from '../../packages/server/src
 import { type HttpNode, httpNode } from '../support/http-node.ts'
 import { until } from '../support/until.ts'
 
-const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 const retryPolicy = { maxAttempts: 2, backoff: 'FIXED', initialDelayMs: 50, jitter: 0 }
 
 /** One execution of each kind that a tampering may be tried on. */
@@ -65,7 +65,7 @@ export class TamperedInstallation {
         }),
         handler('stay', () => ended.promise),
       ],
-      logger: quiet,
+      logger: silentLogger,
       drainSec: 1,
     })
     await worker.start()

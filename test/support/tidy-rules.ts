@@ -55,7 +55,7 @@ export const bans: Record<string, Ban> = {
     why: 'what is worth saying goes to the logger, with fields',
     but: (file) =>
       !file.path.startsWith('packages/') ||
-      ['packages/sdk/src/logger.ts', 'packages/sdk/src/worker/testing/throughput.ts'].includes(file.path),
+      ['packages/sdk/src/console-logger.ts', 'packages/sdk/src/worker/testing/throughput.ts'].includes(file.path),
   },
   'a bare connection': {
     pattern: /\bnew (pg\.)?(Client|Pool)\(/,

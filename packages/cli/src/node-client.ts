@@ -1,4 +1,5 @@
 /** The way to a node. Every command that speaks HTTP does so through this. */
+import { silentLogger } from '@carillon/contract/process'
 import { type Client, createClient } from '@carillon/sdk'
 
 export type NodeClient = Pick<Client, 'call' | 'events' | 'verify' | 'close'>
@@ -11,8 +12,6 @@ export interface Reach {
 }
 
 /** A command says itself what there is to say, and a person does not want to wait for a node that is not there. */
-const quiet = { info: () => {}, warn: () => {}, error: () => {} }
-
 export function connect(reach: Reach): NodeClient {
-  return createClient({ ...reach, logger: quiet, patienceMs: 0 })
+  return createClient({ ...reach, logger: silentLogger, patienceMs: 0 })
 }

@@ -33,7 +33,7 @@ export const deliveries = ['AT_LEAST_ONCE', 'AT_MOST_ONCE'] as const
 export type Delivery = (typeof deliveries)[number]
 
 export const backoffs = ['EXPONENTIAL', 'LINEAR', 'FIXED'] as const
-export type Backoff = (typeof backoffs)[number]
+export type BackoffPolicy = (typeof backoffs)[number]
 
 export const executionStates = [
   'BLOCKED',
@@ -176,7 +176,7 @@ export type DayFields = (typeof dayFieldPolicies)[number]
 export interface RetryPolicy {
   /** Tries in all; the first one counts. */
   maxAttempts: number
-  backoff: Backoff
+  backoff: BackoffPolicy
   initialDelayMs: number
   factor: number
   maxDelayMs: number

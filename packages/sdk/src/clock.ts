@@ -4,13 +4,7 @@
  * the largest one of the last seconds is the best, and the estimate never runs ahead of the server. That is what keeps
  * a handler from starting before its `scheduledFor`.
  */
-export interface Clock {
-  /** Milliseconds that only go forward. Where they count from does not matter. */
-  now(): number
-}
-
-/** The process's own clock. It starts at the wall clock's time and is deaf to later corrections of it. */
-export const systemClock: Clock = { now: () => performance.timeOrigin + performance.now() }
+import type { Clock } from '@carillon/contract/process'
 
 /** The time of day, corrections and all: to compare with what another machine wrote down. */
 export const wallClock: Clock = { now: () => Date.now() }

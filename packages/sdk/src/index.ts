@@ -1,5 +1,6 @@
 import './node-version.ts'
 
+export { type Clock, type Logger, systemClock } from '@carillon/contract/process'
 export { Client, type ClientOptions, createClient } from './client/client.ts'
 export { type EventsOptions, eventsOptionNames } from './client/events.ts'
 export { type Call, ExecutionCalls, InstallationCalls, JobCalls, PoolCalls } from './client/groups.ts'
@@ -7,7 +8,6 @@ export { type EndedExecution, ExecutionFailed, ExecutionHandle } from './client/
 export type { CallAnswer, CallInput, OperationId } from './client/operations.ts'
 export type { EnqueueOptions, ScheduleOptions } from './client/submission.ts'
 export { type VerifyOptions, type VerifyResult, type VerifyVerdict, verifyAll } from './client/verify.ts'
-export { type Clock, systemClock } from './clock.ts'
 export { type AbortCode, AbortReason, Deferred, NeverAgain, RetryLater } from './errors.ts'
 export {
   defineHandler,
@@ -21,7 +21,6 @@ export {
 export { type NodeAnswer, type NodeOptions, type NodeRequest, Nodes } from './http/nodes.ts'
 export { encodeJson, type JsonKind } from './json.ts'
 export { endOfString, isUsual, JsonText, numbersIn } from './json-text.ts'
-export type { Logger } from './logger.ts'
 export { checkName } from './names.ts'
 export {
   signWebhook,

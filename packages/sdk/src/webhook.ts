@@ -3,8 +3,10 @@
  * `id.timestamp.body`. What must stay true: a request counts only if one of its signatures was made with one of the
  * secrets over exactly these bytes, and not long ago.
  */
+
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { type Clock, wallClock } from './clock.ts'
+import type { Clock } from '@carillon/contract/process'
+import { wallClock } from './clock.ts'
 
 const secretPrefix = 'whsec_'
 const version = 'v1'

@@ -1,5 +1,6 @@
 /** Whoever comes back, at whichever node, misses nothing and gets nothing twice; or is told that it cannot be said. */
 
+import { silentLogger } from '@carillon/contract/process'
 import { createClient } from '@carillon/sdk'
 import { createCarillon, defineHandler } from '@carillon/server'
 import pg from 'pg'
@@ -146,14 +147,12 @@ async function lapse(tenant: string): Promise<void> {
   await sql.query(`update carillon.event_listeners set until = now() where tenant = $1`, [tenant])
 }
 
-const quiet = { info: () => {}, warn: () => {}, error: () => {} }
-
 describe('the client', () => {
   it('goes on at another node when its own stops, and ends when told', async () => {
     const third = await on.another()
     const stopping = new AbortController()
     // Each begins at a node of its own choice.
-    const clients = Array.from({ length: 4 }, () => createClient({ urls: [third.url, on.url], logger: quiet }))
+    const clients = Array.from({ length: 4 }, () => createClient({ urls: [third.url, on.url], logger: silentLogger }))
     const listening = clients.map((client) => {
       const heard: string[] = []
       const over = (async () => {
@@ -178,10 +177,10 @@ describe('the client', () => {
   })
 
   it('is refused as any request is', async () => {
-    await using client = createClient({ urls: [on.url], logger: quiet, patienceMs: 0 })
+    await using client = createClient({ urls: [on.url], logger: silentLogger, patienceMs: 0 })
     const types = ['nonsense'] as never
     await expect(client.events({ types }).next()).rejects.toMatchObject({ code: 'VALIDATION' })
-    await using nobody = createClient({ urls: ['http://127.0.0.1:1'], logger: quiet, patienceMs: 0 })
+    await using nobody = createClient({ urls: ['http://127.0.0.1:1'], logger: silentLogger, patienceMs: 0 })
     await expect(nobody.events().next()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   })
 })

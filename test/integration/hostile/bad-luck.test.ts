@@ -1,10 +1,12 @@
 /** The database dies or freezes, locks are held, connections break after the commit: what was acknowledged is there, once. */
+
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as after } from 'node:timers/promises'
+import { silentLogger } from '@carillon/contract/process'
 import { createClient, defineHandler } from '@carillon/sdk'
 import { type ServedNode, serve } from '@carillon/server'
 import pg from 'pg'
@@ -20,7 +22,6 @@ let dataDir: string
 let postgres: EmbeddedPostgres
 let node: ServedNode
 const started: ServedNode[] = []
-const silent = { info() {}, warn() {}, error() {} }
 const quick = { fsync: 'off', full_page_writes: 'off' }
 
 async function start(): Promise<ServedNode> {
@@ -196,7 +197,7 @@ it('nodes come and go while a client submits: each submission that it was told o
   const first = await start()
   const second = await start()
   const urls = [first.url, second.url]
-  const client = createClient({ urls, logger: silent })
+  const client = createClient({ urls, logger: silentLogger })
   const handler = defineHandler<{ number: number }>({ name: 'coming and going' })
   let going = true
   const told: string[] = []

@@ -1,3 +1,4 @@
+import { silentLogger } from '@carillon/contract/process'
 import { createClient, defineHandler, ExecutionFailed, NeverAgain } from '@carillon/sdk'
 import { type Carillon, createCarillon } from '@carillon/server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -104,15 +105,13 @@ describe('the client', () => {
 
   it('asks another node when one is gone', async () => {
     const other = await node.another()
-    await using both = createClient({ urls: ['http://127.0.0.1:1', other.url], logger: quiet })
+    await using both = createClient({ urls: ['http://127.0.0.1:1', other.url], logger: silentLogger })
     const handle = await both.enqueue(greet, { name: 'again' })
     expect(await handle.result(wait)).toBe('Hello again')
   })
 
   it('says that no node answers', async () => {
-    await using nobody = createClient({ urls: 'http://127.0.0.1:1', patienceMs: 0, logger: quiet })
+    await using nobody = createClient({ urls: 'http://127.0.0.1:1', patienceMs: 0, logger: silentLogger })
     await expect(nobody.job('0190a000-0000-8000-8000-000000000000')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   })
 })
-
-const quiet = { info: () => {}, warn: () => {}, error: () => {} }

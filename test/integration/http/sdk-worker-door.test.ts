@@ -1,11 +1,11 @@
 /** Who a remote worker may be, and for whom it works. */
+import { silentLogger } from '@carillon/contract/process'
 import { createClient, createWorker, defineHandler, implementHandler, type Worker } from '@carillon/sdk'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { quickTimes } from '../../support/carillon.ts'
 import { type HttpNode, httpNode } from '../../support/http-node.ts'
 import { jwtSecret, token } from './auth-door.ts'
 
-const quiet = { info: () => {}, warn: () => {}, error: () => {} }
 const who = (pool: string) => defineHandler<null>({ name: 'who', pool })
 const scope = 'jobs:read jobs:write work'
 
@@ -17,7 +17,7 @@ afterAll(() => node[Symbol.asyncDispose]())
 
 function workerFor(pool: string, given: string | (() => Promise<string>) | undefined): Worker {
   const handlers = [implementHandler(who(pool), (ctx) => ctx.tenant)]
-  return createWorker({ urls: node.url, handlers, logger: quiet, drainSec: 1, ...(given && { token: given }) })
+  return createWorker({ urls: node.url, handlers, logger: silentLogger, drainSec: 1, ...(given && { token: given }) })
 }
 
 it('does not start without a token, nor without the scope', async () => {

@@ -1,4 +1,5 @@
 /** Handlers in a remote worker live as they do in library mode. */
+import { silentLogger } from '@carillon/contract/process'
 import {
   createClient,
   createWorker,
@@ -16,8 +17,6 @@ import { type HttpNode, httpNode } from '../../support/http-node.ts'
 import { until } from '../../support/until.ts'
 
 const wait = { waitMs: 20_000 }
-const quiet = { info: () => {}, warn: () => {}, error: () => {} }
-
 let node: HttpNode
 let client: ReturnType<typeof createClient>
 let pool = 0
@@ -40,7 +39,7 @@ async function serving<P>(
   const { completeIn, ...rest } = options
   const definition = defineHandler<P>({ name: 'work', pool: `p${++pool}` })
   const handlers = [implementHandler(definition, code, rest) as RegisteredHandler]
-  const worker = createWorker({ urls: node.url, handlers, logger: quiet, drainSec: 1, completeIn })
+  const worker = createWorker({ urls: node.url, handlers, logger: silentLogger, drainSec: 1, completeIn })
   await worker.start()
   return { worker, definition, [Symbol.asyncDispose]: () => worker.stop() }
 }
@@ -152,7 +151,7 @@ describe('a remote worker', () => {
 
 async function again<P>(definition: ReturnType<typeof defineHandler<P>>, code: (ctx: HandlerContext<P>) => unknown) {
   const handlers = [implementHandler(definition, code) as RegisteredHandler]
-  const worker = createWorker({ urls: node.url, handlers, logger: quiet, drainSec: 1 })
+  const worker = createWorker({ urls: node.url, handlers, logger: silentLogger, drainSec: 1 })
   await worker.start()
   return { [Symbol.asyncDispose]: () => worker.stop() }
 }

@@ -3,7 +3,7 @@ import type { Output } from '../output.ts'
 import { printable } from '../table.ts'
 
 /** What a worker or node has to say, one line each: what went wrong, with which handler and why. */
-export function plainLog(out: Output, who: 'worker' | 'node'): Logger & { debug: Logger['info'] } {
+export function plainLog(out: Output, who: 'worker' | 'node'): Logger {
   const say = (fields: object, message: string) => {
     const { handler, executionId, attempt, error, err } = fields as Said
     const cause = error ?? err

@@ -2,6 +2,7 @@
  * Events as they happen. The connection may break at any moment: the next one goes on after the last event that was handed
  * out. A node says something every 15 seconds; one that is silent for longer is left.
  */
+
 import {
   apiPaths,
   CarillonError,
@@ -10,9 +11,10 @@ import {
   type EventReset,
   type EventTypeFilter,
 } from '@carillon/contract'
-import { Backoff } from '../backoff.ts'
+import { Backoff } from '@carillon/contract/process'
 import type { Nodes } from '../http/nodes.ts'
 import { serverSent } from '../http/server-sent.ts'
+import { pause } from '../pause.ts'
 
 export interface EventsOptions {
   /** All unless given. `execution.*` is all about executions. */
@@ -61,7 +63,7 @@ export async function* tellEvents(nodes: Nodes, options: EventsOptions): AsyncGe
       signal.removeEventListener('abort', close)
       close()
     }
-    if (!signal.aborted) await backoff.wait(signal)
+    if (!signal.aborted) await pause(backoff.nextMs(), signal)
   }
 }
 

@@ -1,9 +1,10 @@
+import type { Clock } from '@carillon/contract/process'
+
 /**
  * Which node to ask. Every program begins at a random one and keeps to it, so that many of them spread over the nodes. A
  * node that failed rests for a while that grows, and others are asked; it is used again after it answered a probe, never
  * by trying a request on it, so that nobody pays for finding out. When all rest, the one whose rest ends first is asked.
  */
-import type { Clock } from '../clock.ts'
 
 const firstRestMs = 1_000
 const longestRestMs = 30_000

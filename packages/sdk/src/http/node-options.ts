@@ -1,6 +1,5 @@
 import { CarillonError, checkOptions } from '@carillon/contract'
-import type { Clock } from '../clock.ts'
-import type { Logger } from '../logger.ts'
+import type { Clock, Logger } from '@carillon/contract/process'
 
 /** How to reach an installation. */
 export interface NodeOptions {

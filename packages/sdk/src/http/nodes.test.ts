@@ -1,16 +1,15 @@
 import { CarillonError } from '@carillon/contract'
+import { silentLogger } from '@carillon/contract/process'
 import { describe, expect, test, vi } from 'vitest'
-import type { Logger } from '../logger.ts'
 import type { NodeOptions } from './node-options.ts'
 import { Nodes } from './nodes.ts'
 import { problem, type ScriptedServer, scriptedServer } from './testing/scripted-server.ts'
 
-const quiet: Logger = { info: () => {}, warn: () => {}, error: () => {} }
 const get = { method: 'GET', path: '/v1/jobs' } as const
 const post = { method: 'POST', path: '/v1/jobs', body: '{}' } as const
 
 function connect(urls: string | string[], options: Partial<NodeOptions> = {}) {
-  const nodes = new Nodes({ urls, logger: quiet, ...options })
+  const nodes = new Nodes({ urls, logger: silentLogger, ...options })
   return Object.assign(nodes, { [Symbol.asyncDispose]: () => nodes.close() })
 }
 
@@ -122,7 +121,7 @@ describe('among several nodes', () => {
     ['is silent', (server) => (server.answer = () => 'SILENT')],
   ])('the next one is asked when it %s', async (_, harm) => {
     const warn = vi.fn()
-    await using rig = await pair({ timeoutMs: 1_000, logger: { ...quiet, warn } })
+    await using rig = await pair({ timeoutMs: 1_000, logger: { ...silentLogger, warn } })
     await harm(rig.first)
     expect(await rig.nodes.request(get)).toBe(rig.second.url)
     expect(await rig.nodes.request(get)).toBe(rig.second.url)
@@ -198,7 +197,7 @@ describe('what is told', () => {
 
   test('a token in plain text to another machine is warned of, once', () => {
     const warn = vi.fn()
-    const logger = { ...quiet, warn }
+    const logger = { ...silentLogger, warn }
     connect(['http://10.0.0.1:7171', 'http://10.0.0.2:7171'], { token: 't', logger })
     expect(warn).toHaveBeenCalledOnce()
     connect(['http://127.0.0.1:7171', 'http://localhost:1', 'http://[::1]:1', 'https://10.0.0.1'], {

@@ -6,11 +6,12 @@
  *   cannot serve (502, 503, 504), is another node asked.
  * - Whoever aborts a request closes its connection, so the node knows that nobody waits any more.
  */
+
 import { CarillonError } from '@carillon/contract'
+import { Backoff, type Clock, type Logger, systemClock } from '@carillon/contract/process'
 import { type Dispatcher, Pool } from 'undici'
-import { Backoff } from '../backoff.ts'
-import { type Clock, systemClock } from '../clock.ts'
-import { consoleLogger, type Logger } from '../logger.ts'
+import { consoleLogger } from '../console-logger.ts'
+import { pause } from '../pause.ts'
 import { NoAnswer, noAnswer, noneAnswered } from './no-answer.ts'
 import { type Candidate, NodeChoice } from './node-choice.ts'
 import { isOpenToOthers, type NodeOptions, nodeAddresses } from './node-options.ts'
@@ -136,7 +137,7 @@ export class Nodes {
         if (!asked.has(this.#choice.current())) continue
         if (this.#clock.now() >= until) throw noneAnswered([...asked.values()])
       }
-      await backoff.wait(signal)
+      await pause(backoff.nextMs(), signal)
       asked.clear()
     }
   }

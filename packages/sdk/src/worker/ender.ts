@@ -5,9 +5,9 @@
  * - A slot is free again when the handler has ended. Only one that ignores its abort beyond the grace and cannot be
  *   killed gives up its slot while it goes on: it is counted and logged as a runaway.
  */
-import type { Clock, ServerClock } from '../clock.ts'
+import type { Clock, Logger } from '@carillon/contract/process'
+import type { ServerClock } from '../clock.ts'
 import type { AbortCode } from '../errors.ts'
-import type { Logger } from '../logger.ts'
 import type { ContextHost } from './context.ts'
 import type { Settlement } from './executor.ts'
 import { FailureLog } from './failure-log.ts'

@@ -2,8 +2,7 @@
  * Failed attempts in the log, so that nobody has to ask the ledger whether a handler throws. Bounded: of many in one second the
  * first are named and the rest counted.
  */
-import type { Clock } from '../clock.ts'
-import type { Logger } from '../logger.ts'
+import type { Clock, Logger } from '@carillon/contract/process'
 import type { Held } from './held.ts'
 import type { ReportedOutcome } from './transport.ts'
 

@@ -1,6 +1,7 @@
 import { CarillonError } from '@carillon/contract'
+import { silentLogger } from '@carillon/contract/process'
 import { describe, expect, test } from 'vitest'
-import { handler, quiet, startRig, Tally } from './testing/rig.ts'
+import { handler, startRig, Tally } from './testing/rig.ts'
 import { execution, ScriptedTransport } from './testing/scripted-transport.ts'
 import { Worker } from './worker.ts'
 
@@ -14,7 +15,11 @@ const silence = () => new Promise<never>(() => {})
 
 describe('the health of a worker', () => {
   test('is not there before it is started, nor after it has stopped', async () => {
-    const worker = new Worker({ transport: new ScriptedTransport(), handlers: [handler(() => {})], logger: quiet })
+    const worker = new Worker({
+      transport: new ScriptedTransport(),
+      handlers: [handler(() => {})],
+      logger: silentLogger,
+    })
     const nothing = { healthy: false, lastLeaseAnswerMs: null, lastReportMs: null }
     expect(worker.health()).toEqual({ ...nothing, reason: 'it has not been started' })
     await worker.start()
@@ -27,7 +32,7 @@ describe('the health of a worker', () => {
     const clock = handClock()
     const transport = new ScriptedTransport()
     transport.failRegisters = Number.POSITIVE_INFINITY
-    const worker = new Worker({ transport, handlers: [handler(() => {})], logger: quiet, clock })
+    const worker = new Worker({ transport, handlers: [handler(() => {})], logger: silentLogger, clock })
     const started = worker.start()
     clock.pass(29_000)
     expect(worker.health().healthy).toBe(true)
@@ -99,7 +104,7 @@ describe('the health of a worker', () => {
     transport.register = async () => {
       throw new CarillonError('POOL_NOT_YOURS', 'somebody else’s')
     }
-    const worker = new Worker({ transport, handlers: [handler(() => {})], logger: quiet })
+    const worker = new Worker({ transport, handlers: [handler(() => {})], logger: silentLogger })
     await expect(worker.start()).rejects.toThrow('somebody else’s')
     expect(worker.health()).toMatchObject({ healthy: false, reason: 'it was refused: somebody else’s' })
   })

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '@carillon/contract/process'
 import type { Poller } from './poller.ts'
 import type { Reporter } from './reporter.ts'
 import type { Transport } from './transport.ts'

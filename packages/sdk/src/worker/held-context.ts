@@ -1,5 +1,6 @@
 import { CarillonError } from '@carillon/contract'
-import type { Clock, ServerClock } from '../clock.ts'
+import type { Clock } from '@carillon/contract/process'
+import type { ServerClock } from '../clock.ts'
 import type { ContextHost } from './context.ts'
 import type { Held } from './held.ts'
 import { encodeResult } from './result.ts'

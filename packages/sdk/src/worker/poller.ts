@@ -2,10 +2,11 @@
  * Leases for one pool, one request at a time. It never asks for more than fits: unfinished executions stay within slots
  * and prefetch. It does not ask while reports fail, since what it would get could not be reported either.
  */
+
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { Backoff, pause } from '../backoff.ts'
-import type { Clock, ServerClock } from '../clock.ts'
-import type { Logger } from '../logger.ts'
+import { Backoff, type Clock, type Logger } from '@carillon/contract/process'
+import type { ServerClock } from '../clock.ts'
+import { pause } from '../pause.ts'
 import type { PoolSlots } from './handler-slots.ts'
 import type { Prefetch } from './prefetch.ts'
 import type { LeaseAnswer, LeasedExecution, Transport } from './transport.ts'
@@ -82,7 +83,7 @@ export class Poller {
       if (room === null) {
         this.#waitingSince = null
         await this.#woken()
-      } else if (!(await this.#lease(room))) await this.#backoff.wait(signal)
+      } else if (!(await this.#lease(room))) await pause(this.#backoff.nextMs(), signal)
     }
   }
 

@@ -1,5 +1,5 @@
 import { CarillonError } from '@carillon/contract'
-import type { Logger } from '../logger.ts'
+import type { Logger } from '@carillon/contract/process'
 import { type Executor, InProcessExecutor } from './executor.ts'
 import { HandlerSlots, PoolSlots } from './handler-slots.ts'
 import { IsolatedExecutor } from './isolation/executor.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '@carillon/contract/process'
 import type { PoolSlots } from './handler-slots.ts'
 
 const most = 1_000

@@ -7,10 +7,11 @@
  *   One that is refused for what it says is taken apart: only the outcome to blame fails.
  * - Everything held is named in a heartbeat or is in the outcomes of that same report.
  */
+
 import { CarillonError } from '@carillon/contract'
-import { Backoff, pause } from '../backoff.ts'
-import type { Clock, ServerClock } from '../clock.ts'
-import type { Logger } from '../logger.ts'
+import { Backoff, type Clock, type Logger } from '@carillon/contract/process'
+import type { ServerClock } from '../clock.ts'
+import { pause } from '../pause.ts'
 import type { Held, HeldTable } from './held.ts'
 import { type ReportBatch, ReportQueue } from './report-queue.ts'
 import { finalFailure } from './reported-error.ts'
@@ -149,7 +150,7 @@ export class Reporter {
         if (this.#answered(batch, answer) > 0) await pause(busyPauseMs, this.#closing.signal)
         break
       }
-      await this.#backoff.wait(this.#closing.signal)
+      await pause(this.#backoff.nextMs(), this.#closing.signal)
     }
     this.#busy = false
     const signsOfLife = !this.#finishing && (this.#heartbeatDue || this.#progressDue)

@@ -3,8 +3,9 @@
  * schema, the handler. A handler never begins before `scheduledFor`, nor unannounced where the job is AT_MOST_ONCE, nor
  * beyond its concurrency. How an execution ends is the `Ender`'s.
  */
+import type { Clock } from '@carillon/contract/process'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { Clock, ServerClock } from '../clock.ts'
+import type { ServerClock } from '../clock.ts'
 import { detailsOf } from '../handler.ts'
 import type { Ender } from './ender.ts'
 import type { HandlerSlots } from './handler-slots.ts'

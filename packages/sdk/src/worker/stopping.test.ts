@@ -1,7 +1,8 @@
 import { CarillonError } from '@carillon/contract'
+import { silentLogger } from '@carillon/contract/process'
 import { describe, expect, test } from 'vitest'
 import { NeverAgain } from '../errors.ts'
-import { aborted, handler, quiet, startRig, Tally } from './testing/rig.ts'
+import { aborted, handler, startRig, Tally } from './testing/rig.ts'
 import { execution, ScriptedTransport } from './testing/scripted-transport.ts'
 import { Worker } from './worker.ts'
 
@@ -114,7 +115,7 @@ describe('stop', () => {
 
   test('before or during start is fine', async () => {
     const transport = new ScriptedTransport()
-    const make = () => new Worker({ transport, handlers: [handler(() => 1)], logger: quiet })
+    const make = () => new Worker({ transport, handlers: [handler(() => 1)], logger: silentLogger })
     await make().stop()
     transport.failRegisters = 1_000
     const worker = make()
@@ -143,7 +144,7 @@ test('a worker that the installation refuses does not start', async () => {
   transport.register = async () => {
     throw new CarillonError('VALIDATION', 'no such pool for this token')
   }
-  const worker = new Worker({ transport, handlers: [handler(() => 1)], logger: quiet })
+  const worker = new Worker({ transport, handlers: [handler(() => 1)], logger: silentLogger })
   await expect(worker.start()).rejects.toThrow(/no such pool/)
   await worker.stop()
 })

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '@carillon/contract/process'
 import type { Held } from './held.ts'
 
 const tickMs = 20

@@ -1,5 +1,4 @@
-import type { Clock } from '../clock.ts'
-import type { Logger } from '../logger.ts'
+import type { Clock, Logger } from '@carillon/contract/process'
 import type { CompleteIn } from './held-context.ts'
 import type { RegisteredHandler } from './registered-handler.ts'
 import type { Transport } from './transport.ts'

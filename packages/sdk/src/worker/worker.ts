@@ -5,12 +5,14 @@
  * Measured with testing/throughput.ts: no-op executions through one worker over a transport in memory with a round trip
  * of 2 ms, Node 26 on 2 cores: 140,000/s at 6.4 µs of CPU each; 62,000/s at 10 µs with other work on both cores.
  */
+
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { CarillonError } from '@carillon/contract'
-import { Backoff, within } from '../backoff.ts'
-import { ServerClock, systemClock } from '../clock.ts'
-import { consoleLogger, type Logger } from '../logger.ts'
+import { Backoff, type Logger, systemClock } from '@carillon/contract/process'
+import { ServerClock } from '../clock.ts'
+import { consoleLogger } from '../console-logger.ts'
+import { pause, within } from '../pause.ts'
 import { Ender } from './ender.ts'
 import type { PoolSlots } from './handler-slots.ts'
 import { Health } from './health.ts'
@@ -226,7 +228,7 @@ export class Worker {
       } catch (error) {
         if (isFinal(error)) throw error
         this.#logger.warn({ error }, 'the worker could not be announced; it is tried again')
-        await backoff.wait(signal)
+        await pause(backoff.nextMs(), signal)
       }
     }
     if (signal.aborted || times === null) return

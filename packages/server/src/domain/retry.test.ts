@@ -1,4 +1,4 @@
-import { type Backoff, defaults, type RetryPolicy } from '@carillon/contract'
+import { type BackoffPolicy, defaults, type RetryPolicy } from '@carillon/contract'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { failureStates } from './execution-state.ts'
@@ -21,7 +21,7 @@ function failed(more: Partial<FailedAttempt> = {}): FailedAttempt {
 /** Every policy that a job may have. */
 const policies: fc.Arbitrary<RetryPolicy> = fc.record({
   maxAttempts: fc.integer({ min: 1, max: 10_000 }),
-  backoff: fc.constantFrom<Backoff[]>('EXPONENTIAL', 'LINEAR', 'FIXED'),
+  backoff: fc.constantFrom<BackoffPolicy[]>('EXPONENTIAL', 'LINEAR', 'FIXED'),
   initialDelayMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: yearMs })),
   factor: fc.double({ min: 1, max: 100, noNaN: true }),
   maxDelayMs: fc.integer({ min: 0, max: yearMs }),

@@ -1,10 +1,7 @@
 /** One clock: PostgreSQL's. A node measures how far its own is off and adds that; nothing else reads the time. */
-export interface Clock {
-  /** The installation's time, milliseconds since 1970. */
-  now(): number
-  /** How far it may be ahead of PostgreSQL's; a millisecond unless it says so. */
-  readonly aheadMs?: number
-}
+import { type Clock, monotonicMs } from '@carillon/contract/process'
+
+export { type Clock, monotonicMs }
 
 /** An answer within this time is taken for the time in its middle. */
 const closeMs = 50
@@ -34,9 +31,4 @@ export class OffsetClock implements Clock {
   get offsetMs(): number {
     return this.now() - Date.now()
   }
-}
-
-/** Milliseconds since 1970 by this process's monotonic clock: never steps back, whatever happens to the wall clock. */
-export function monotonicMs(): number {
-  return performance.timeOrigin + performance.now()
 }

@@ -2,8 +2,9 @@
  * Runs a duty again and again: every `everyMs`, and at once when woken. Never twice at the same time; a wake-up during a
  * run means one more run after it. An error is logged and the next try waits longer, up to `maxDelayMs`.
  */
-import type { Logger } from '../observability/logger.ts'
-import { Backoff } from './backoff.ts'
+
+import type { Logger } from '@carillon/contract/process'
+import { Backoff } from '@carillon/contract/process'
 import type { Service } from './service.ts'
 
 export interface LoopOptions {

@@ -1,12 +1,8 @@
-/** Structured logs. Anything with these four methods will do; pino is the default. */
+/** Structured logs. Anything that is a Logger will do; pino is the default. */
+import type { Logger } from '@carillon/contract/process'
 import { pino } from 'pino'
 
-export interface Logger {
-  debug(fields: object, message: string): void
-  info(fields: object, message: string): void
-  warn(fields: object, message: string): void
-  error(fields: object, message: string): void
-}
+export type { Logger }
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 

@@ -3,8 +3,8 @@
  * enqueues (NOTIFY takes a global lock at commit), and what comes within a few milliseconds goes out together.
  * A node hears its own signals directly, without the way over the database; one that is alone sends none.
  */
+import { Backoff } from '@carillon/contract/process'
 import type pg from 'pg'
-import { Backoff } from '../lib/backoff.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Database } from '../store/database.ts'
 import type { Signal, Signals } from './port.ts'

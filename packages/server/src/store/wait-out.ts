@@ -1,5 +1,5 @@
 /** Passing trouble while a node starts: the database may be restarting, or connections may be ended by an operator. */
-import { Backoff } from '../lib/backoff.ts'
+import { Backoff } from '@carillon/contract/process'
 import { monotonicMs } from '../lib/clock.ts'
 import { isPassing } from './trouble.ts'
 

@@ -1,5 +1,6 @@
 /** The far side of isolation: runs the handler's module for one execution after the other, inside a thread or process. */
-import { ServerClock, systemClock } from '../../clock.ts'
+import { systemClock } from '@carillon/contract/process'
+import { ServerClock } from '../../clock.ts'
 import { AbortReason } from '../../errors.ts'
 import { type ContextHost, createContext, type HandlerContext } from '../context.ts'
 import type { CompleteIn } from '../held-context.ts'

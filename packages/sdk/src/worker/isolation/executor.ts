@@ -4,7 +4,7 @@
  * slots. One that was killed or crashed is gone; the next execution starts a fresh one. Nothing that happens in there
  * takes the worker down.
  */
-import type { Logger } from '../../logger.ts'
+import type { Logger } from '@carillon/contract/process'
 import type { ContextHost } from '../context.ts'
 import type { Executor, Settlement } from '../executor.ts'
 import type { Held, Invocation } from '../held.ts'

@@ -1,8 +1,10 @@
+import { Backoff } from '@carillon/contract/process'
+import { pause } from '../../pause.ts'
+
 /**
  * Cancellations come with the answers to leases. While no lease is open, because every slot is taken, a request that
  * asks for no executions is kept open in its place; so a cancellation reaches a full worker as fast as one with room.
  */
-import { Backoff } from '../../backoff.ts'
 
 /** A busy worker is between two leases for a moment; that is no time without one. */
 const patienceMs = 100
@@ -54,7 +56,7 @@ export class CancellationWatch {
         backoff.reset()
       } catch {
         // Whether the installation answers is seen by the reports.
-        await backoff.wait(signal)
+        await pause(backoff.nextMs(), signal)
       }
     }
     this.#polling = false

@@ -6,10 +6,11 @@
  * - An aborted lease closes its connection, so that the node hands back what it would have given.
  * - After `deregister` nothing announces the worker again: first the pulse and the watch end.
  */
+
 import { CarillonError, type WorkerWelcome } from '@carillon/contract'
-import { type Clock, systemClock } from '../../clock.ts'
+import { type Clock, type Logger, systemClock } from '@carillon/contract/process'
+import { consoleLogger } from '../../console-logger.ts'
 import { type NodeOptions, type NodeRequest, Nodes } from '../../http/nodes.ts'
-import { consoleLogger, type Logger } from '../../logger.ts'
 import { clip } from '../text.ts'
 import type {
   Cancellation,

@@ -1,7 +1,8 @@
 /** The thread behind Pulse. It speaks only when the main thread has been silent for longer than a heartbeat. */
+
 import { parentPort, workerData } from 'node:worker_threads'
 import { CarillonError } from '@carillon/contract'
-import { systemClock } from '../../clock.ts'
+import { silentLogger, systemClock } from '@carillon/contract/process'
 import { Nodes } from '../../http/nodes.ts'
 import { type PulseMessage, type PulseSettings, type PulseWord, shown } from './pulse.ts'
 
@@ -18,12 +19,11 @@ let beatenAt = Number.NEGATIVE_INFINITY
 let beating = false
 let failing = false
 
-const quiet = { info: () => {}, warn: () => {}, error: () => {} }
 const nodes = new Nodes({
   ...options,
   ...(token !== undefined && { token: () => token! }),
   timeoutMs: Math.max(1_000, everyMs),
-  logger: quiet,
+  logger: silentLogger,
 })
 
 parentPort!.on('message', (message: PulseMessage) => {

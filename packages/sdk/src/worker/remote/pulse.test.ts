@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { silentLogger } from '@carillon/contract/process'
 import { expect, test, vi } from 'vitest'
-import { quiet } from '../testing/rig.ts'
 import { execution } from '../testing/scripted-transport.ts'
 import { HttpTransport } from './http-transport.ts'
 import { type ScriptedNode, scriptedNode } from './testing/scripted-node.ts'
@@ -11,7 +11,7 @@ const nothing = { workerId, outcomes: [], began: [], progress: [], held: [] }
 const lease = { workerId, pool: 'default', slots: 1, prefetch: 0, waitMs: 0 }
 
 async function transportTo(node: ScriptedNode, token?: () => string) {
-  const transport = new HttpTransport({ urls: node.url, logger: quiet, ...(token && { token }) })
+  const transport = new HttpTransport({ urls: node.url, logger: silentLogger, ...(token && { token }) })
   node.heartbeatEveryMs = 40
   await transport.register(announcement)
   return Object.assign(transport, { [Symbol.asyncDispose]: () => transport.close() })

@@ -6,10 +6,11 @@
  * life and is not compared, so nothing is handed back because of it. And it speaks for a silent main thread no longer
  * than the longest timeout of what was leased: a process that is wedged for good loses what it holds in the end.
  */
+
 import { extname } from 'node:path'
 import { Worker as Thread } from 'node:worker_threads'
+import type { Logger } from '@carillon/contract/process'
 import type { NodeOptions } from '../../http/node-options.ts'
-import type { Logger } from '../../logger.ts'
 import type { WorkerAnnouncement } from '../transport.ts'
 
 export interface PulseSettings {

@@ -1,7 +1,8 @@
 import { CarillonError } from '@carillon/contract'
+import { silentLogger } from '@carillon/contract/process'
 import { describe, expect, test, vi } from 'vitest'
 import { problem } from '../../http/testing/scripted-server.ts'
-import { aborted, handler, quiet, type Run, Tally } from '../testing/rig.ts'
+import { aborted, handler, type Run, Tally } from '../testing/rig.ts'
 import { execution, ScriptedTransport } from '../testing/scripted-transport.ts'
 import type { Worker } from '../worker.ts'
 import { createWorker, type RemoteWorkerOptions } from './create-worker.ts'
@@ -14,7 +15,7 @@ interface RigOptions extends Partial<RemoteWorkerOptions> {
 
 function remote(nodes: ScriptedNode[], run: Run, { concurrency = 10, ...options }: RigOptions = {}): Worker {
   const handlers = [handler(run, { concurrency })]
-  return createWorker({ urls: nodes.map(({ url }) => url), handlers, logger: quiet, prefetch: 0, ...options })
+  return createWorker({ urls: nodes.map(({ url }) => url), handlers, logger: silentLogger, prefetch: 0, ...options })
 }
 
 /** A worker on scripted nodes, started; stopped before they are. */
@@ -98,7 +99,7 @@ describe('a remote worker', () => {
     const [a, b] = [await scriptedNode(), await scriptedNode()]
     await using _ = a
     await using __ = b
-    const transport = new HttpTransport({ urls: [a.url, b.url], logger: quiet })
+    const transport = new HttpTransport({ urls: [a.url, b.url], logger: silentLogger })
     const workerId = '01936b00-0000-8000-8000-000000000001'
     await transport.register({ workerId, name: 'by hand', pools: [] })
     const told = () => a.bodies('report').length + b.bodies('report').length

@@ -1,12 +1,10 @@
+import { silentLogger } from '@carillon/contract/process'
 import { defineHandler } from '../../handler.ts'
-import type { Logger } from '../../logger.ts'
 import type { HandlerContext } from '../context.ts'
 import type { RegisteredHandler } from '../registered-handler.ts'
 import { Worker } from '../worker.ts'
 import type { WorkerOptions } from '../worker-options.ts'
 import { ScriptedTransport } from './scripted-transport.ts'
-
-export const quiet: Logger = { info: () => {}, warn: () => {}, error: () => {} }
 
 export type Run = (ctx: HandlerContext) => unknown
 
@@ -22,7 +20,7 @@ export async function startRig(
 ) {
   const { transport = new ScriptedTransport() } = options
   const worker = new Worker({
-    logger: quiet,
+    logger: silentLogger,
     prefetch: 0,
     ...options,
     transport,

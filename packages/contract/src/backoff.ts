@@ -4,9 +4,9 @@ export class Backoff {
   readonly #maxMs: number
   #tries = 0
 
-  constructor(options: { initialMs: number; maxMs: number }) {
-    this.#initialMs = options.initialMs
-    this.#maxMs = options.maxMs
+  constructor({ initialMs = 100, maxMs = 5_000 }: { initialMs?: number; maxMs?: number } = {}) {
+    this.#initialMs = initialMs
+    this.#maxMs = maxMs
   }
 
   nextMs(): number {

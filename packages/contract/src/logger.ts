@@ -1,0 +1,9 @@
+/** Where nodes and workers write what their operator should know. A pino logger fits as it is. */
+export interface Logger {
+  debug(fields: Record<string, unknown>, message: string): void
+  info(fields: Record<string, unknown>, message: string): void
+  warn(fields: Record<string, unknown>, message: string): void
+  error(fields: Record<string, unknown>, message: string): void
+}
+
+export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} }

@@ -116,7 +116,10 @@ describe('package imports', () => {
     ['packages/cli/src/a.ts', '@carillon/embedded'],
     ['packages/server/src/domain/a.ts', 'node:fs'],
     ['packages/server/src/domain/a.ts', 'pg'],
+    ['packages/server/src/domain/a.ts', '@carillon/contract/process'],
     ['packages/server/src/store/a.ts', '../../../sdk/src/b.ts'],
+    ['packages/server/src/store/a.ts', '@carillon/sdk'],
+    ['packages/server/src/lib/a.ts', '@carillon/sdk'],
   ])('%s may not import %s', (path, from) => {
     expect(places(packageImports([file(path, `import '${from}'`)]))).toEqual([`${path}:1`])
   })
@@ -128,6 +131,8 @@ describe('package imports', () => {
     ['packages/contract/src/a.test.ts', 'vitest'],
     ['packages/server/src/store/a.ts', 'pg'],
     ['packages/server/src/embedded.ts', '@carillon/embedded'],
+    ['packages/server/src/store/a.ts', '@carillon/contract/process'],
+    ['packages/server/src/workers/a.ts', '@carillon/sdk'],
     ['test/a.test.ts', '../packages/server/src/main.ts'],
   ])('%s may import %s', (path, from) => {
     expect(packageImports([file(path, `import '${from}'`)])).toEqual([])

@@ -107,6 +107,12 @@ export const packageRules: Record<string, { may: RegExp; why: string }> = {
   },
 }
 
+/** Folders of packages/server/src that may not import the SDK, and why. */
+export const withoutSdk: Record<string, string> = {
+  lib: 'the store is built on it',
+  store: 'it shares the wire with workers, and the wire is the contract: how a worker is written does not concern rows',
+}
+
 const serverRoot = 'packages/server/src/'
 /** An optional peer: imported as a value anywhere else, it would be needed wherever the server is. */
 const embeddedLoader = `${serverRoot}embedded.ts`
@@ -147,6 +153,9 @@ export function packageImports(files: readonly SourceFile[]): Offence[] {
         if (from === '@carillon/embedded' && !typeOnly && file.path !== embeddedLoader)
           return [{ at, what: `imports ${from}: it may be missing; ${embeddedLoader} loads it` }]
         if (rule && !rule.may.test(from)) return [{ at, what: `imports ${from}: ${rule.why}` }]
+        const reason = file.path.startsWith(serverRoot) ? withoutSdk[roomOf(file.path)] : undefined
+        if (reason !== undefined && from.startsWith('@carillon/sdk'))
+          return [{ at, what: `imports ${from}: ${reason}` }]
         if (isPure && !/^(@carillon\/contract|node:crypto)$/.test(from)) {
           return [{ at, what: `imports ${from}: ${serverRules.domain!.why}` }]
         }

@@ -4,6 +4,7 @@ export { apiPaths } from './api/paths.ts'
 export * from './defaults.ts'
 export * from './errors.ts'
 export * from './job.ts'
+export * from './json-text.ts'
 export * from './near.ts'
 export * from './options.ts'
 export * from './ranges.ts'
@@ -16,5 +17,21 @@ export type { BackfillInput, BulkInput, Operation } from './schemas/operation.ts
 export type { Pool, PoolScaling } from './schemas/pool.ts'
 export type { QuarantinedRow } from './schemas/quarantine.ts'
 export type { Finding, Verification } from './schemas/verification.ts'
-export type { CompletionInput, HeldExecution, Worker as WorkerRecord, WorkerWelcome } from './schemas/worker.ts'
+export type {
+  Cancellation,
+  CompletionInput,
+  HeldExecution,
+  LeaseAnswer,
+  LeasedExecution,
+  LeaseInput,
+  OutcomeInput,
+  PoolAnnouncement,
+  ReportAnswer,
+  ReportedError,
+  ReportInput,
+  ReportVerdict,
+  Worker as WorkerRecord,
+  WorkerAnnouncement,
+  WorkerWelcome,
+} from './schemas/worker.ts'
 export * from './words.ts'

@@ -20,7 +20,6 @@ export {
 } from './handler.ts'
 export { type NodeAnswer, type NodeOptions, type NodeRequest, Nodes } from './http/nodes.ts'
 export { encodeJson, type JsonKind } from './json.ts'
-export { endOfString, isUsual, JsonText, numbersIn } from './json-text.ts'
 export { checkName } from './names.ts'
 export {
   signWebhook,

@@ -3,8 +3,7 @@
  * turned into null without a word. Lone surrogates and NUL stay as `\u` escapes, so the text is plain UTF-8 that
  * PostgreSQL's `text` takes.
  */
-import { CarillonError, type ErrorCode, limits } from '@carillon/contract'
-import { JsonText } from './json-text.ts'
+import { CarillonError, type ErrorCode, JsonText, limits } from '@carillon/contract'
 import { pointerTo } from './pointer.ts'
 
 export type JsonKind = 'payload' | 'result' | 'progress'

@@ -1,5 +1,5 @@
 /** What travels between a worker and a node. All times here are milliseconds since 1970: programs speak to programs. */
-import { type Static, Type } from 'typebox'
+import { type Static, type TProperties, Type } from 'typebox'
 import { workerStates } from '../words.ts'
 import { closed, Described, Instant, Json, Name, Nullable, Text, Uuid, Word } from './scalars.ts'
 
@@ -18,6 +18,7 @@ export const PoolAnnouncement = Type.Object(
   },
   { ...closed, title: 'PoolAnnouncement', description: 'What a worker does in one pool.' },
 )
+export type PoolAnnouncement = Static<typeof PoolAnnouncement>
 
 export const WorkerAnnouncement = Type.Object(
   {
@@ -27,6 +28,7 @@ export const WorkerAnnouncement = Type.Object(
   },
   { ...closed, title: 'WorkerAnnouncement', description: 'A worker as it introduces itself.' },
 )
+export type WorkerAnnouncement = Static<typeof WorkerAnnouncement>
 
 export const WorkerWelcome = Type.Object(
   {
@@ -64,6 +66,7 @@ export const LeaseInput = Type.Object(
   },
   { ...closed, title: 'LeaseInput', description: 'What a worker can take.' },
 )
+export type LeaseInput = Static<typeof LeaseInput>
 
 export const LeasedExecution = Type.Object(
   {
@@ -120,6 +123,7 @@ export const LeaseAnswer = Type.Object(
   },
   { ...closed, title: 'LeaseAnswer', description: 'What there is for a worker to do.' },
 )
+export type LeaseAnswer = Static<typeof LeaseAnswer>
 
 const ReportedError = Type.Object(
   {
@@ -129,6 +133,7 @@ const ReportedError = Type.Object(
   },
   { ...closed, title: 'ReportedError', description: 'The error of a handler. Longer than 16 KiB in all, it is cut.' },
 )
+export type ReportedError = Static<typeof ReportedError>
 
 const ended = {
   ...held,
@@ -162,10 +167,7 @@ const outcomeWords = {
   DEFERRED: 'Somebody else reports its end, with a completion token.',
 } as const
 
-function outcome<T extends string, P extends Record<string, ReturnType<typeof Type.Optional> | typeof ReportedError>>(
-  word: T & keyof typeof outcomeWords,
-  properties: P,
-) {
+function outcome<T extends keyof typeof outcomeWords, P extends TProperties>(word: T, properties: P) {
   return Type.Object(
     {
       outcome: Type.Unsafe<T>({ type: 'string', const: word, description: 'How it ended.' }),
@@ -178,29 +180,32 @@ function outcome<T extends string, P extends Record<string, ReturnType<typeof Ty
 
 export const handBackReasons = ['SHUTDOWN', 'UNKNOWN_HANDLER', 'NOT_STARTED'] as const
 
+const outcomes = [
+  outcome('SUCCEEDED', {
+    result: Type.Optional(
+      Described(Json, 'What the handler returned: any JSON value, at most 256 KiB and 96 levels deep.'),
+    ),
+  }),
+  outcome('FAILED', { error: ReportedError, retryAfterMs, neverAgain, progress }),
+  outcome('TIMED_OUT', { error: Type.Optional(ReportedError), progress }),
+  outcome('CANCELLED', { error: Type.Optional(ReportedError) }),
+  outcome('HANDED_BACK', {
+    reason: Type.Optional(Word(handBackReasons, { default: 'SHUTDOWN', description: 'Why.' })),
+    progress,
+  }),
+  outcome('COMPLETED_IN_TRANSACTION', {}),
+  outcome('DEFERRED', {}),
+]
+export type OutcomeInput = Static<(typeof outcomes)[number]>
+
 /** How one execution ended, by its word. */
-export const OutcomeInput = Type.Unsafe<Record<string, unknown>>({
+export const OutcomeInput = Type.Unsafe<OutcomeInput>({
   title: 'Outcome',
   description: 'How one execution ended, by its word.',
   type: 'object',
   discriminator: { propertyName: 'outcome' },
   required: ['outcome'],
-  oneOf: [
-    outcome('SUCCEEDED', {
-      result: Type.Optional(
-        Described(Json, 'What the handler returned: any JSON value, at most 256 KiB and 96 levels deep.'),
-      ),
-    }),
-    outcome('FAILED', { error: ReportedError, retryAfterMs, neverAgain, progress }),
-    outcome('TIMED_OUT', { error: Type.Optional(ReportedError), progress }),
-    outcome('CANCELLED', { error: Type.Optional(ReportedError) }),
-    outcome('HANDED_BACK', {
-      reason: Type.Optional(Word(handBackReasons, { default: 'SHUTDOWN', description: 'Why.' })),
-      progress,
-    }),
-    outcome('COMPLETED_IN_TRANSACTION', {}),
-    outcome('DEFERRED', {}),
-  ],
+  oneOf: outcomes,
 })
 
 export const ReportInput = Type.Object(
@@ -232,10 +237,12 @@ export const ReportInput = Type.Object(
   },
   { ...closed, title: 'ReportInput', description: 'What a worker has to say; empty, it is a sign of life.' },
 )
+export type ReportInput = Static<typeof ReportInput>
 
 const Verdict = Word(['ACCEPTED', 'REFUSED', 'BUSY'], {
   description: 'REFUSED: the lease belongs to another attempt. BUSY: report it again.',
 })
+export type ReportVerdict = Static<typeof Verdict>
 
 export const ReportAnswer = Type.Object(
   {
@@ -252,6 +259,7 @@ export const ReportAnswer = Type.Object(
   },
   { ...closed, title: 'ReportAnswer', description: 'What became of a report.' },
 )
+export type ReportAnswer = Static<typeof ReportAnswer>
 
 export const Worker = Type.Object(
   {

@@ -7,6 +7,29 @@
  * - A report repeated after a lost answer gets the first answer again, so a worker repeats until it is answered.
  * - A report is also the heartbeat: it names everything the worker holds.
  */
+import type {
+  Cancellation,
+  HeldExecution,
+  LeaseInput,
+  OutcomeInput,
+  ReportAnswer,
+  ReportedError,
+  ReportInput,
+  LeaseAnswer as WireLeaseAnswer,
+  WorkerAnnouncement as WireWorkerAnnouncement,
+  WorkerWelcome,
+} from '@carillon/contract'
+
+export type {
+  Cancellation,
+  HeldExecution,
+  LeasedExecution,
+  PoolAnnouncement,
+  ReportAnswer,
+  ReportedError,
+  ReportVerdict,
+} from '@carillon/contract'
+
 export interface Transport {
   /** Announces the worker. Repeatable; the same `workerId` replaces what was announced before. */
   register(worker: WorkerAnnouncement): Promise<WorkerTimes>
@@ -24,126 +47,38 @@ export interface Transport {
 }
 
 /** What the installation expects of a worker. */
-export interface WorkerTimes {
-  /** How often to report what is held. */
-  heartbeatEveryMs: number
-}
+export type WorkerTimes = Pick<WorkerWelcome, 'heartbeatEveryMs'>
 
-export interface WorkerAnnouncement {
-  workerId: string
-  name: string
-  pools: PoolAnnouncement[]
-}
+/** A worker gives itself an id, so that it can be announced again after a lost answer. */
+export type WorkerAnnouncement = Required<WireWorkerAnnouncement>
 
-export interface PoolAnnouncement {
-  pool: string
-  handlers: string[]
-  slots: number
-}
+export type LeaseRequest = Required<LeaseInput> & { workerId: string }
 
-export interface LeaseRequest {
-  workerId: string
-  pool: string
-  /** Executions that can start at once. */
-  slots: number
-  /** Executions taken beyond that, to be held ready for the next free slot. */
-  prefetch: number
-  waitMs: number
-}
-
-export interface LeaseAnswer {
-  executions: LeasedExecution[]
-  /** The installation's clock, milliseconds since 1970, when the answer was made. */
-  serverTime: number
-}
-
-export interface LeasedExecution {
-  executionId: string
-  jobId: string
-  tenant: string
-  pool: string
-  handler: string
-  /** 1 for the first try. */
-  attempt: number
-  maxAttempts: number
-  fence: number
-  /** Milliseconds since 1970, as all times here. */
-  scheduledFor: number
-  dueAt: number
-  timeoutSec: number
-  /** End of all attempts, if the job has a deadline. */
-  deadlineAt: number | null
-  heartbeatTimeoutSec: number | null
-  cancelGraceSec: number
-  /** With AT_MOST_ONCE the worker announces the start and waits for the answer before the handler begins. */
-  announceStart: boolean
-  payload: unknown
-  /** The last progress of the previous attempt, or null. */
-  lastProgress: unknown
-  labels: Record<string, string>
-  traceparent: string | null
-  /** The settings of a built-in target; null for a worker's own handler. */
-  target: unknown
-}
-
-export interface HeldExecution {
-  executionId: string
-  fence: number
-}
+/** Cancellations come by `onCancel`. */
+export type LeaseAnswer = Omit<WireLeaseAnswer, 'cancellations'>
 
 /** Results and progress are JSON text here: already written and measured, they are not written a second time. */
-export interface WorkerReport {
+export interface WorkerReport extends Required<Pick<ReportInput, 'began' | 'held'>> {
   workerId: string
   outcomes: ReportedOutcome[]
-  /** Executions taken beyond the free slots whose handler has begun meanwhile. */
-  began: HeldExecution[]
-  /** JSON text of the newest progress, per execution that called `heartbeat` since the last report. */
+  /** The newest progress of each execution that called `heartbeat` since the last report. */
   progress: (HeldExecution & { progress: string | null })[]
-  /** Everything the worker holds, when this report is also a heartbeat; null otherwise. */
-  held: HeldExecution[] | null
 }
 
-export type ReportedOutcome = HeldExecution & {
-  startedAt: number | null
-  finishedAt: number
-  log?: string[]
-} & (
-    | { outcome: 'SUCCEEDED'; result: string | null }
-    | { outcome: 'FAILED'; error: ReportedError; retryAfterMs?: number; neverAgain?: boolean; progress?: string | null }
-    | { outcome: 'TIMED_OUT'; error: ReportedError; progress?: string | null }
-    | { outcome: 'CANCELLED'; error?: ReportedError }
-    | { outcome: 'HANDED_BACK'; reason: HandBackReason; progress?: string | null }
-    /** The handler called `completeIn`: the result is already on the row, in the handler's own transaction. */
-    | { outcome: 'COMPLETED_IN_TRANSACTION' }
-    /** Somebody else will report the end under the same fence: it stays RUNNING, and no worker holds it. */
-    | { outcome: 'DEFERRED' }
-  )
+type HandedBack = Extract<OutcomeInput, { outcome: 'HANDED_BACK' }>
+type TimedOut = Extract<OutcomeInput, { outcome: 'TIMED_OUT' }>
 
-export type HandBackReason = 'SHUTDOWN' | 'UNKNOWN_HANDLER' | 'NOT_STARTED' | 'NO_FREE_SLOT'
+/** NO_FREE_SLOT: the tenant has its share of the built-in worker already. It is not said over the network. */
+export type HandBackReason = NonNullable<HandedBack['reason']> | 'NO_FREE_SLOT'
 
-export interface ReportedError {
-  name: string
-  message: string
-  stack?: string
+/** What the worker fills in, though the wire lets it be left out. */
+type FilledIn = 'startedAt' | 'finishedAt' | 'result' | 'reason'
+type AsText<O> = {
+  [F in keyof O]: F extends 'result' | 'progress' ? string | null : F extends 'reason' ? HandBackReason : O[F]
 }
+type Reported<O> = O extends OutcomeInput ? AsText<O> & Required<Pick<AsText<O>, keyof O & FilledIn>> : never
 
-export type ReportVerdict =
-  /** Taken over, now or by an earlier copy of the same report. */
-  | 'ACCEPTED'
-  /** The fence is too old: the execution is another attempt's. Nothing was changed; the refusal is on record. */
-  | 'REFUSED'
-  /** Another transaction holds the execution at this moment. Nothing was changed; report it again. */
-  | 'BUSY'
-
-export interface ReportAnswer {
-  serverTime: number
-  /** In the order of `outcomes`. */
-  outcomes: ReportVerdict[]
-  /** In the order of `began`. A refused start must not happen. */
-  began: ReportVerdict[]
-  cancellations: Cancellation[]
-  /** Held according to the worker but not according to the installation: stop them, their outcome will be refused. */
-  lost: HeldExecution[]
-}
-
-export type Cancellation = HeldExecution & { reason: 'CANCELLED' | 'TIMED_OUT' | 'LEASE_LOST' }
+/** How one execution ended: the wire's `OutcomeInput` with everything filled in and JSON as text. */
+export type ReportedOutcome =
+  | Reported<Exclude<OutcomeInput, TimedOut>>
+  | (Reported<TimedOut> & { error: ReportedError })

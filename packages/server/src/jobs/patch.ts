@@ -1,6 +1,6 @@
 /** Changes of a part of a job, as merge patches (RFC 7396) of the definition as it was asked for. */
-import type { JobInput, JobPatch } from '@carillon/contract'
-import { encodeJson, JsonText } from '@carillon/sdk'
+import { type JobInput, type JobPatch, JsonText } from '@carillon/contract'
+import { encodeJson } from '@carillon/sdk'
 import { isExactNumber, readExactly } from '../lib/exact-json.ts'
 import type { JobDefinition } from '../store/jobs/definition.ts'
 import { priorityOf } from '../store/rows.ts'

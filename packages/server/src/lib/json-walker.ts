@@ -1,5 +1,5 @@
 /** Steps through JSON text without making values of it: where the members of an object and the items of a list begin and end. */
-import { endOfString } from '@carillon/sdk'
+import { endOfString } from '@carillon/contract'
 
 /** The text is not JSON, at this place. */
 export class NotJson extends Error {

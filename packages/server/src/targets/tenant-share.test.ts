@@ -1,4 +1,4 @@
-import type { LeasedExecution } from '@carillon/sdk'
+import type { LeasedExecution } from '@carillon/contract'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { TenantShare } from './tenant-share.ts'

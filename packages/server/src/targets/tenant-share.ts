@@ -8,7 +8,8 @@
  * make the database pass it from hand to hand.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { LeaseAnswer, LeasedExecution, Transport } from '@carillon/sdk'
+import type { LeasedExecution } from '@carillon/contract'
+import type { LeaseAnswer, Transport } from '@carillon/sdk'
 import { monotonicMs } from '../lib/clock.ts'
 
 /** After a hand-back: so many at a time, so often. */

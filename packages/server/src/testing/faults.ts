@@ -4,8 +4,8 @@
  * database's account, by a worker of its own, so that its loss and its stale report are dealt with as any others are.
  */
 import { randomUUID } from 'node:crypto'
-import { CarillonError } from '@carillon/contract'
-import type { LeasedExecution, RegisteredHandler, WorkerReport } from '@carillon/sdk'
+import { CarillonError, type LeasedExecution } from '@carillon/contract'
+import type { RegisteredHandler, WorkerReport } from '@carillon/sdk'
 import type { Engine } from '../main.ts'
 import { type Entry, keyOf, type RunLog } from './run-log.ts'
 import type { SpareWorkers } from './spare-workers.ts'

@@ -5,8 +5,8 @@
  * What must stay true: an entry is at rest only if nothing of it can move while time stands still. A handler that looked at
  * its signal and then did nothing for `patienceMs` is taken to wait for time to pass; one that has not looked is at work.
  */
-import { CarillonError } from '@carillon/contract'
-import type { LeasedExecution, ReportedOutcome, ReportVerdict } from '@carillon/sdk'
+import { CarillonError, type LeasedExecution, type ReportVerdict } from '@carillon/contract'
+import type { ReportedOutcome } from '@carillon/sdk'
 import { type Clock, monotonicMs } from '../lib/clock.ts'
 
 /**

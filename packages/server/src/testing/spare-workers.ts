@@ -1,5 +1,6 @@
 /** Workers that get one execution each: what happens to it happens to nothing else. */
-import { type LeasedExecution, type RegisteredHandler, type Transport, Worker, type WorkerOptions } from '@carillon/sdk'
+import type { LeasedExecution } from '@carillon/contract'
+import { type RegisteredHandler, type Transport, Worker, type WorkerOptions } from '@carillon/sdk'
 
 /** No heartbeat comes by itself: the test keeps the time. */
 export const neverMs = 2 ** 31 - 1

@@ -1,5 +1,5 @@
 /** What a test on a virtual clock asks the database. The tables of a test are short: nothing here minds an index. */
-import type { LeasedExecution } from '@carillon/sdk'
+import type { LeasedExecution } from '@carillon/contract'
 import { outsideWorkerId } from '../domain/outside-worker.ts'
 import type { Database } from '../store/database.ts'
 

@@ -8,7 +8,7 @@
  * heartbeat came it could not know. That the database is read later than the heartbeat came does no harm: a lease that is there
  * then was there before.
  */
-import type { Cancellation, HeldExecution } from '@carillon/sdk'
+import type { Cancellation, HeldExecution } from '@carillon/contract'
 import type { Completion } from '../completion/completion.ts'
 import { Batcher } from '../lib/batcher.ts'
 import type { Database } from '../store/database.ts'

@@ -5,8 +5,9 @@
  * What must stay true: a worker has one open request for a pool, the newest. What is told in an answer counts as told; if
  * the answer is lost, the next heartbeat brings it.
  */
+
+import type { Cancellation } from '@carillon/contract'
 import { CarillonError } from '@carillon/contract'
-import type { Cancellation } from '@carillon/sdk'
 import { monotonicMs } from '../lib/clock.ts'
 
 const rememberMs = 10_000

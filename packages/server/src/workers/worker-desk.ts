@@ -3,16 +3,8 @@
  * completion's, who the workers are is KnownWorkers'; what is here is the worker's business as a whole, and that both
  * sides agree on what it holds.
  */
-import type {
-  Cancellation,
-  HeldExecution,
-  LeaseRequest,
-  ReportAnswer,
-  ReportedOutcome,
-  ReportVerdict,
-  WorkerAnnouncement,
-  WorkerReport,
-} from '@carillon/sdk'
+import type { Cancellation, HeldExecution, ReportAnswer, ReportVerdict, WorkerWelcome } from '@carillon/contract'
+import type { LeaseRequest, ReportedOutcome, WorkerAnnouncement, WorkerReport } from '@carillon/sdk'
 import type { Completion } from '../completion/completion.ts'
 import type { Dispatcher } from '../dispatch/dispatcher.ts'
 import type { LeasedText } from '../dispatch/pool-dispatcher.ts'
@@ -56,11 +48,7 @@ export interface WorkerDeskOptions {
 }
 
 /** What the installation expects of workers. */
-export interface WorkerTimes {
-  heartbeatEveryMs: number
-  suspectAfterMs: number
-  lostAfterMs: number
-}
+export type WorkerTimes = Pick<WorkerWelcome, 'heartbeatEveryMs' | 'suspectAfterMs' | 'lostAfterMs'>
 
 export interface PollAnswer {
   /** JSON texts with commas between them. */

@@ -7,7 +7,7 @@
  * - After `deregister` nothing announces the worker again: first the pulse and the watch end.
  */
 
-import { CarillonError, type WorkerWelcome } from '@carillon/contract'
+import { CarillonError, type LeaseAnswer as WireLeaseAnswer, type WorkerWelcome } from '@carillon/contract'
 import { type Clock, type Logger, systemClock } from '@carillon/contract/process'
 import { consoleLogger } from '../../console-logger.ts'
 import { type NodeOptions, type NodeRequest, Nodes } from '../../http/nodes.ts'
@@ -32,8 +32,6 @@ const watchWaitMs = 20_000
 /** What one lease may ask for, by the contract. */
 const mostLeased = 10_000
 const longestWaitMs = 60_000
-
-type WireLeaseAnswer = LeaseAnswer & { cancellations: Cancellation[] }
 
 /** For one worker. */
 export class HttpTransport implements Transport {

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
-import { CarillonError } from '@carillon/contract'
-import { encodeJson, JsonText, numbersIn } from '@carillon/sdk'
+import { CarillonError, JsonText, numbersIn } from '@carillon/contract'
+import { encodeJson } from '@carillon/sdk'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import { parseInPieces } from './parse.ts'

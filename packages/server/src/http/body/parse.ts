@@ -2,7 +2,7 @@
  * From the text of a body to its value. A large one is parsed a piece at a time, so that the node goes on with other work in
  * between: the lists of a batch or a report are by far the largest part of it, and their items are small.
  */
-import { JsonText, numbersIn } from '@carillon/sdk'
+import { JsonText, numbersIn } from '@carillon/contract'
 import { breather } from '../../lib/breather.ts'
 import { itemsOf, membersOf, NotJson, parsePart, skipSpace } from '../../lib/json-walker.ts'
 

@@ -5,8 +5,7 @@
  *
  * It does not check that the body is JSON: JSON.parse does. Of what is not JSON it may count wrongly; that is refused anyway.
  */
-import { CarillonError } from '@carillon/contract'
-import { isUsual } from '@carillon/sdk'
+import { CarillonError, isUsual } from '@carillon/contract'
 
 export interface BodyBounds {
   maxBytes: number

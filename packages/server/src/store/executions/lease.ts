@@ -1,5 +1,4 @@
-import { defaults } from '@carillon/contract'
-import { type LeasedExecution, numbersIn } from '@carillon/sdk'
+import { defaults, type LeasedExecution, numbersIn } from '@carillon/contract'
 import { readExactly } from '../../lib/exact-json.ts'
 import { itemsOf, membersOf } from '../../lib/json-walker.ts'
 import { booleans, uuids } from '../arrays.ts'

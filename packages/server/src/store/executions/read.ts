@@ -1,9 +1,8 @@
-import type { Origin } from '@carillon/contract'
+import type { Origin, ReportedError } from '@carillon/contract'
 import type { ExecutionState } from '../../domain/execution-state.ts'
 import { texts, uuids } from '../arrays.ts'
 import type { Database } from '../database.ts'
 import type { StoredPolicy } from '../rows.ts'
-import type { ReportedError } from './report.ts'
 import { ofJob, selectExecutions } from './select.ts'
 
 export interface HistoryEntry {

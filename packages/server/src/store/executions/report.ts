@@ -1,17 +1,10 @@
+import type { HeldExecution, ReportedError, ReportVerdict } from '@carillon/contract'
 import type { FailureState } from '../../domain/execution-state.ts'
 import { bigints, jsonbs, texts, uuids } from '../arrays.ts'
 import type { Database } from '../database.ts'
 
-export interface ReportedError {
-  name: string
-  message: string
-  stack?: string
-}
-
 /** How an attempt ended, decided: what the ledger shall say. */
-export interface AttemptEnd {
-  executionId: string
-  fence: number
+export interface AttemptEnd extends HeldExecution {
   outcome: 'SUCCEEDED' | FailureState | 'CANCELLED' | 'HANDED_BACK' | 'COMPLETED_IN_TRANSACTION'
   /** RETRY_UNBEGUN: only if its handler has not begun by then; else it is BUSY, and to be looked at again. */
   next: 'RETRY' | 'RETRY_UNBEGUN' | 'DEAD' | null
@@ -25,11 +18,11 @@ export interface AttemptEnd {
   actor: string
 }
 
-export type AttemptVerdict = 'ACCEPTED' | 'REFUSED' | 'BUSY'
+export type AttemptVerdict = ReportVerdict
 
 export interface Reported {
   /** In the order of the input. BUSY: the row is locked, report again. */
-  verdicts: AttemptVerdict[]
+  verdicts: ReportVerdict[]
   ended: string[]
   /** The earliest time at which something comes back. */
   retryDue: number | null
@@ -38,7 +31,7 @@ export interface Reported {
 /** See functions/report.sql. No id may be named twice. */
 export async function report(database: Database, ends: AttemptEnd[]): Promise<Reported> {
   const rows = await database.query<{
-    verdicts: AttemptVerdict[] | null
+    verdicts: ReportVerdict[] | null
     ended: string[] | null
     retry_due: number | null
   }>('report', 'select * from carillon.report($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13)', [

@@ -1,13 +1,9 @@
+import type { HeldExecution } from '@carillon/contract'
 import { bigints, texts, uuids } from '../arrays.ts'
 import type { Database } from '../database.ts'
 
-export interface Held {
-  executionId: string
-  fence: number
-}
-
 /** The handlers of these have begun; answers the ids that may go on. */
-export async function beginHandlers(database: Database, held: Held[]): Promise<Set<string>> {
+export async function beginHandlers(database: Database, held: HeldExecution[]): Promise<Set<string>> {
   const rows = await database.query<{ begun: string[] }>('begin', 'select carillon.begin_handlers($1, $2, $3) begun', [
     held.map((h) => h.executionId),
     held.map((h) => h.fence),
@@ -17,7 +13,7 @@ export async function beginHandlers(database: Database, held: Held[]): Promise<S
 }
 
 /** Null: a sign of life only. */
-export type ProgressNews = Held & { progress: string | null }
+export type ProgressNews = HeldExecution & { progress: string | null }
 
 /** No id may be named twice. */
 export async function storeProgress(database: Database, news: ProgressNews[]): Promise<void> {

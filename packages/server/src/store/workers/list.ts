@@ -1,12 +1,12 @@
+import type { PoolAnnouncement } from '@carillon/contract'
 import type { Database } from '../database.ts'
-import type { AnnouncedPool } from './register.ts'
 
 export interface ListedWorker {
   workerId: string
   nodeId: string
   tenant: string | null
   name: string
-  pools: AnnouncedPool[]
+  pools: PoolAnnouncement[]
   running: number
   live: boolean
   registeredAt: number
@@ -30,7 +30,7 @@ export async function readWorkers(database: Database, filter: WorkerFilter): Pro
     node_id: string
     tenant: string | null
     name: string
-    pools: AnnouncedPool[]
+    pools: PoolAnnouncement[]
     running: number
     live: boolean
     registered_at: number

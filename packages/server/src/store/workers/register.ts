@@ -1,11 +1,6 @@
+import type { PoolAnnouncement } from '@carillon/contract'
 import type { Database } from '../database.ts'
 import type { Claimed } from '../pools/pools.ts'
-
-export interface AnnouncedPool {
-  pool: string
-  handlers: string[]
-  slots: number
-}
 
 export interface WorkerRow {
   workerId: string
@@ -13,7 +8,7 @@ export interface WorkerRow {
   /** Who registered it; null: a platform worker. */
   tenant: string | null
   name: string
-  pools: AnnouncedPool[]
+  pools: PoolAnnouncement[]
 }
 
 export type Registered =
@@ -37,7 +32,7 @@ export async function registerWorker(database: Database, worker: WorkerRow, maxP
 }
 
 export async function readWorker(database: Database, workerId: string): Promise<Omit<WorkerRow, 'nodeId'> | null> {
-  const rows = await database.query<{ tenant: string | null; name: string; pools: AnnouncedPool[] }>(
+  const rows = await database.query<{ tenant: string | null; name: string; pools: PoolAnnouncement[] }>(
     'read-worker',
     'select tenant, name, pools from carillon.workers where worker_id = $1',
     [workerId],

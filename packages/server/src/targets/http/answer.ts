@@ -1,5 +1,6 @@
 /** What an answer means: done, handed over, once more, or never again. */
-import { Deferred, encodeJson, JsonText, NeverAgain, numbersIn, RetryLater } from '@carillon/sdk'
+import { JsonText, numbersIn } from '@carillon/contract'
+import { Deferred, encodeJson, NeverAgain, RetryLater } from '@carillon/sdk'
 import type { Incoming } from './exchange.ts'
 
 /** Failed, and the retry policy decides. */

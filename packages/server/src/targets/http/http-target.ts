@@ -2,8 +2,8 @@
  * The HTTP target: one request for one attempt. It is an ordinary handler: it returns the result, or throws what the retry
  * policy goes by. Secrets exist here only while the request is made, and nothing that leaves this file holds one.
  */
-import { CarillonError, limits, type WireJobInput } from '@carillon/contract'
-import { Deferred, type HandlerContext, type JsonText, NeverAgain, RetryLater, signWebhook } from '@carillon/sdk'
+import { CarillonError, type JsonText, limits, type WireJobInput } from '@carillon/contract'
+import { Deferred, type HandlerContext, NeverAgain, RetryLater, signWebhook } from '@carillon/sdk'
 import type { Dispatcher } from 'undici'
 import { type SecretRefs, SecretUnavailable } from '../../config/secret-refs.ts'
 import { monotonicMs } from '../../lib/clock.ts'

@@ -5,28 +5,10 @@
  * What must stay true: whatever a handler returned or threw, its outcome is taken and no other outcome of the same report
  * suffers. A result that cannot be kept makes its execution FAILED for good; progress that cannot is left out.
  */
-import { CarillonError } from '@carillon/contract'
-import {
-  encodeJson,
-  type HeldExecution,
-  LogLines,
-  type ReportedError,
-  type ReportedOutcome,
-  reportedError,
-} from '@carillon/sdk'
+import { CarillonError, type HeldExecution, type OutcomeInput } from '@carillon/contract'
+import { encodeJson, LogLines, type ReportedOutcome, reportedError } from '@carillon/sdk'
 
-/** `OutcomeInput` of the contract, by its word. */
-export type OutcomeBody = HeldExecution & { startedAt?: number | null; finishedAt?: number; log?: string[] } & (
-    | { outcome: 'SUCCEEDED'; result?: unknown }
-    | { outcome: 'FAILED'; error: ReportedError; retryAfterMs?: number; neverAgain?: boolean; progress?: unknown }
-    | { outcome: 'TIMED_OUT'; error?: ReportedError; progress?: unknown }
-    | { outcome: 'CANCELLED'; error?: ReportedError }
-    | { outcome: 'HANDED_BACK'; reason?: 'SHUTDOWN' | 'UNKNOWN_HANDLER' | 'NOT_STARTED'; progress?: unknown }
-    | { outcome: 'COMPLETED_IN_TRANSACTION' }
-    | { outcome: 'DEFERRED' }
-  )
-
-export function outcomeOf(said: OutcomeBody, now: number, tooLarge: HeldExecution[]): ReportedOutcome {
+export function outcomeOf(said: OutcomeInput, now: number, tooLarge: HeldExecution[]): ReportedOutcome {
   const base = {
     executionId: said.executionId.toLowerCase(),
     fence: said.fence,

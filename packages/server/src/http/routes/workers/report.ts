@@ -1,9 +1,9 @@
-import { CarillonError } from '@carillon/contract'
+import { CarillonError, type HeldExecution } from '@carillon/contract'
 import { api } from '@carillon/contract/api'
-import type { HeldExecution, ReportedOutcome, WorkerReport } from '@carillon/sdk'
+import type { ReportedOutcome, WorkerReport } from '@carillon/sdk'
 import { breather } from '../../../lib/breather.ts'
 import { ok, route } from '../../route.ts'
-import { type OutcomeBody, outcomeOf, progressText } from './outcome.ts'
+import { outcomeOf, progressText } from './outcome.ts'
 import { ownerOf } from './owner.ts'
 
 export const reportExecutions = route(api.reportExecutions, async ({ params, body, caller }, { desk, clock }) => {
@@ -17,7 +17,7 @@ export const reportExecutions = route(api.reportExecutions, async ({ params, bod
   for (const said of body.outcomes ?? []) {
     const pause = breathe()
     if (pause) await pause
-    outcomes.push(outcomeOf(said as unknown as OutcomeBody, now, tooLarge))
+    outcomes.push(outcomeOf(said, now, tooLarge))
   }
   const progress: WorkerReport['progress'] = []
   for (const said of body.progress ?? []) {

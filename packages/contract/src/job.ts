@@ -62,6 +62,29 @@ export const jobInputFields = [
   ...executionPolicyFields,
 ] as const satisfies readonly (keyof WireJobInput)[]
 
+/** What `enqueue` takes, in library mode and of the client. */
+export interface EnqueueOptions extends ExecutionPolicy {
+  name?: string
+  /** When to run. Left out: now. A text without an offset is a time on the clock of `timezone`. */
+  runAt?: JobInput['runAt']
+  /** The zone of a `runAt` without an offset. */
+  timezone?: string
+  /** What a `runAt` without an offset does if that time does not exist or comes twice. */
+  dst?: JobInput['dst']
+  delayMs?: number
+  /** At most one stands under this key. */
+  dedupe?: JobInput['dedupe']
+}
+
+/** What `schedule` takes, in library mode and of the client. */
+export type ScheduleOptions = ExecutionPolicy &
+  Omit<ScheduleInput, 'type' | TimeField> & {
+    name?: string
+    /** Names the job in its tenant: the same key again changes the job instead of making another. */
+    key?: string
+    managedBy?: string
+  } & ({ cron: string; every?: never } | { /** ISO 8601 duration. */ every: string; cron?: never })
+
 /** Options of `schedule`, in library mode and of the client. */
 export const scheduleOptionNames = [...namingFields, 'cron', 'every', ...schedulePolicyFields, ...executionPolicyFields]
 

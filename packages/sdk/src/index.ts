@@ -1,12 +1,12 @@
 import './node-version.ts'
 
+export type { EnqueueOptions, ScheduleOptions } from '@carillon/contract'
 export { type Clock, type Logger, systemClock } from '@carillon/contract/process'
 export { Client, type ClientOptions, createClient } from './client/client.ts'
 export { type EventsOptions, eventsOptionNames } from './client/events.ts'
 export { type Call, ExecutionCalls, InstallationCalls, JobCalls, PoolCalls } from './client/groups.ts'
 export { type EndedExecution, ExecutionFailed, ExecutionHandle } from './client/handle.ts'
 export type { CallAnswer, CallInput, OperationId } from './client/operations.ts'
-export type { EnqueueOptions, ScheduleOptions } from './client/submission.ts'
 export { type VerifyOptions, type VerifyResult, type VerifyVerdict, verifyAll } from './client/verify.ts'
 export { type AbortCode, AbortReason, Deferred, NeverAgain, RetryLater } from './errors.ts'
 export {

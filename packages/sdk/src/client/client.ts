@@ -8,6 +8,7 @@ import {
   apiPaths,
   CarillonError,
   checkOptions,
+  type EnqueueOptions,
   type ErrorCode,
   type Event,
   type EventReset,
@@ -16,6 +17,7 @@ import {
   type Job,
   nearest,
   recurrenceOf,
+  type ScheduleOptions,
   scheduleOptionNames,
 } from '@carillon/contract'
 import { definitionOf, type HandlerOf, validatePayload, validatePayloads } from '../handler.ts'
@@ -25,7 +27,7 @@ import { type EventsOptions, tellEvents } from './events.ts'
 import { type Call, ExecutionCalls, InstallationCalls, JobCalls, PoolCalls } from './groups.ts'
 import { ExecutionHandle } from './handle.ts'
 import type { CallAnswer, CallInput, OperationId } from './operations.ts'
-import { type EnqueueOptions, jobInputOf, type ScheduleOptions } from './submission.ts'
+import { jobInputOf } from './submission.ts'
 import { type VerifyOptions, type VerifyResult, verifyAll } from './verify.ts'
 
 export type ClientOptions = NodeOptions

@@ -1,13 +1,7 @@
-import { checkOptions } from '@carillon/contract'
+import { checkOptions, type Execution } from '@carillon/contract'
 
 /** What can be seen of an execution that has ended, whichever way it was asked for. */
-export interface EndedExecution {
-  executionId: string
-  state: string
-  reason: string | null
-  error: { name: string; message: string } | null
-  result: unknown
-}
+export type EndedExecution = Pick<Execution, 'executionId' | 'state' | 'reason' | 'error' | 'result'>
 
 /** An execution did not succeed: how it ended is in `execution`. */
 export class ExecutionFailed<View extends EndedExecution = EndedExecution> extends Error {

@@ -1,15 +1,15 @@
 /** What a program asks of an installation: work, schedules, and what became of them. The tenant's, unless it names another. */
 import {
+  type EnqueueOptions as AnyEnqueueOptions,
+  type ScheduleOptions as AnyScheduleOptions,
   CarillonError,
   checkOptions,
   defaults,
   type Event,
   type EventReset,
-  type ExecutionPolicy,
   enqueueOptionNames,
   type JobInput,
   recurrenceOf,
-  type ScheduleInput,
   scheduleOptionNames,
   scopes,
 } from '@carillon/contract'
@@ -41,22 +41,14 @@ import { filteredJobId, jobNotFound, withJob } from '../jobs/reference.ts'
 import { type JobView, jobViewOf, showJob } from '../jobs/view.ts'
 import type { Engine } from '../main.ts'
 import { readJob } from '../store/jobs/read.ts'
-import type { SubmissionOptions } from '../submissions/submissions.ts'
 import { checkJobInput } from './check-job-input.ts'
 import { enqueueIn } from './enqueue-in.ts'
 import { listen } from './events.ts'
 import type { Transaction } from './transaction.ts'
 
-export type ScheduleOptions = ExecutionPolicy &
-  Omit<ScheduleInput, 'type' | 'schedule' | 'interval' | 'runAt' | 'delayMs'> & {
-    tenant?: string
-    name?: string
-    /** Names the job in its tenant: the same key again changes the job instead of making another. */
-    key?: string
-    managedBy?: string
-  } & ({ cron: string; every?: never } | { /** ISO 8601 duration. */ every: string; cron?: never })
+export type ScheduleOptions = AnyScheduleOptions & { tenant?: string }
 
-export interface EnqueueOptions extends SubmissionOptions {
+export interface EnqueueOptions extends AnyEnqueueOptions {
   tenant?: string
   /** The caller's own transaction: the execution exists if and only if it commits. */
   tx?: Transaction

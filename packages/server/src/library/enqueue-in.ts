@@ -1,12 +1,12 @@
 /** Enqueues in a transaction of the caller's own: one row there, fired after its commit. */
-import { defaults } from '@carillon/contract'
+import { defaults, type EnqueueOptions } from '@carillon/contract'
 import { storedPolicy } from '../jobs/policy.ts'
-import type { SubmissionOptions, SubmissionTarget } from '../submissions/submissions.ts'
+import type { SubmissionTarget } from '../submissions/submissions.ts'
 import { runIn, type Transaction } from './transaction.ts'
 
 export async function enqueueIn(
   tx: Transaction,
-  submission: { target: SubmissionTarget; tenant: string; payload: string; runAt: number; options: SubmissionOptions },
+  submission: { target: SubmissionTarget; tenant: string; payload: string; runAt: number; options: EnqueueOptions },
 ): Promise<string> {
   const { target, tenant, payload, runAt, options } = submission
   const rows = await runIn(tx)<{ id: string }>(enqueueSql, [

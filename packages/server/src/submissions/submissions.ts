@@ -2,7 +2,7 @@
  * The way in for work: due now (written with whatever else arrives, each answered after its commit) or later (a job until
  * it fires). What is answered is made before the commit, so that a request repeated after a lost answer gets the same.
  */
-import { type ExecutionPolicy, type JobInput, limits } from '@carillon/contract'
+import { type EnqueueOptions, type JobInput, limits } from '@carillon/contract'
 import type { Submitter } from '../admission/submitter.ts'
 import { submissionId } from '../domain/identity.ts'
 import type { Jobs, PutJob } from '../jobs/jobs.ts'
@@ -18,19 +18,6 @@ import type { JobRecord } from '../store/rows.ts'
 import { type BatchItem, createBatch, type Wanted } from './batch.ts'
 import { type DedupeAnswer, submitDeduped } from './dedupe.ts'
 import { asSubmission, isDue, mayBeSubmission, submissionOf } from './work.ts'
-
-export interface SubmissionOptions extends ExecutionPolicy {
-  name?: string
-  /** When to run. Left out: now. A text without an offset is a time on the clock of `timezone`. */
-  runAt?: string | number | Date
-  /** The zone of a `runAt` without an offset. */
-  timezone?: string
-  /** What a `runAt` without an offset does if that time does not exist or comes twice. */
-  dst?: JobInput['dst']
-  delayMs?: number
-  /** At most one stands under this key. */
-  dedupe?: JobInput['dedupe']
-}
 
 export interface SubmissionTarget {
   pool: string
@@ -90,7 +77,7 @@ export class Submissions {
   }
 
   /** For a program that holds the handler: answers the id of the execution that stands. */
-  async submit(target: SubmissionTarget, tenant: string, payload: string, options: SubmissionOptions): Promise<string> {
+  async submit(target: SubmissionTarget, tenant: string, payload: string, options: EnqueueOptions): Promise<string> {
     const input = inputOf(target, tenant, options)
     const { job, dedupe } = await this.create({ tenant, actor: 'library' }, input, payload)
     return dedupe?.executionId ?? job.definition.jobId
@@ -101,7 +88,7 @@ export class Submissions {
     target: SubmissionTarget,
     tenant: string,
     payloads: string[],
-    options: Omit<SubmissionOptions, 'dedupe'>,
+    options: Omit<EnqueueOptions, 'dedupe'>,
   ): Promise<string[]> {
     const input = inputOf(target, tenant, options)
     const { clock, jobs, submitter } = this.#options
@@ -113,7 +100,7 @@ export class Submissions {
   }
 
   /** When it is to run, once everything about it has been checked. */
-  async runAt(target: SubmissionTarget, tenant: string, options: SubmissionOptions): Promise<number> {
+  async runAt(target: SubmissionTarget, tenant: string, options: EnqueueOptions): Promise<number> {
     const input = inputOf(target, tenant, options)
     const job = newJob(input, { tenant, payload: null, now: this.#options.clock.now() })
     await this.#options.jobs.require(tenant, input)
@@ -144,7 +131,7 @@ export function submitted(job: NewJob): Created {
   }
 }
 
-function inputOf(target: SubmissionTarget, tenant: string, options: SubmissionOptions): JobInput {
+function inputOf(target: SubmissionTarget, tenant: string, options: EnqueueOptions): JobInput {
   const problems = new Problems()
   problems.text('/tenant', tenant, limits.nameLength)
   problems.throwIfAny()

@@ -1,21 +1,10 @@
 /** Times to come, as a table: on the clock of the zone, in UTC, how far away, and what changes of the clock do to them. */
-import type { ClockChangeEffect } from '@carillon/contract'
+import type { Fires } from '@carillon/contract'
 import type { Output } from './output.ts'
 import { absolute, relative } from './times.ts'
 
-export interface Fire {
-  scheduledFor: string
-  dueAt: string
-  local: string
-  dst: string | null
-}
-
-export interface ClockChange {
-  at: string
-  effect: ClockChangeEffect
-  local: string
-  count: number
-}
+type Fire = Fires['fires'][number]
+type ClockChange = Fires['clockChanges'][number]
 
 interface Row {
   at: string
@@ -32,10 +21,7 @@ const remarks: Record<string, string> = {
 }
 const runsTwice = 'the clock shows this time twice: it runs both times'
 
-interface Shown {
-  timezone: string
-  fires: readonly Fire[]
-  clockChanges: readonly ClockChange[]
+interface Shown extends Fires {
   /** Of the job, if it is one's. */
   state?: string
   now: number

@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { Operation } from '../schemas/operation.ts'
 import { closed, Described, Instant, JobReference, Json, Name, Nullable, Text, Uuid } from '../schemas/scalars.ts'
 import { Verification } from '../schemas/verification.ts'
@@ -8,7 +8,7 @@ import { Page, pageFields } from './pages.ts'
 
 const tag = 'Installation'
 
-const AuditEntry = Type.Object(
+export const AuditEntry = Type.Object(
   {
     auditId: Type.Integer({ description: 'Grows; the order of the record.' }),
     at: Described(Instant, 'When.'),
@@ -20,6 +20,7 @@ const AuditEntry = Type.Object(
   },
   { ...closed, title: 'AuditEntry', description: 'Something that was done, or refused.' },
 )
+export type AuditEntry = Static<typeof AuditEntry>
 
 const Health = Type.Object(
   {

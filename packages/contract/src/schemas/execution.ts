@@ -38,6 +38,7 @@ export const TimelineEntry = Type.Object(
   },
   { ...closed, title: 'TimelineEntry', description: 'One step in the life of an execution.' },
 )
+export type TimelineEntry = Static<typeof TimelineEntry>
 
 export const Execution = Type.Object(
   {

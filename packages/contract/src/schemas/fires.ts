@@ -1,5 +1,5 @@
 /** When a schedule fires: what is asked, and the answer. */
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { clockChangeEffects, jobStates } from '../words.ts'
 import { JobInput } from './job.ts'
 import { byType } from './job-types.ts'
@@ -24,6 +24,7 @@ export const PreviewInput = ShownAs(
     description: 'A schedule, by `type`.',
   }),
 )
+export type PreviewInput = Static<typeof PreviewInput>
 
 export const Fires = Type.Object(
   {
@@ -66,6 +67,7 @@ export const Fires = Type.Object(
   },
   { ...closed, title: 'Fires', description: 'When a schedule fires.' },
 )
+export type Fires = Static<typeof Fires>
 
 const { properties: fires } = Fires
 export const NextFires = Type.Object(

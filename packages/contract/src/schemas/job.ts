@@ -9,11 +9,13 @@ import {
   deliveries,
   dstGaps,
   dstOverlaps,
+  executionStates,
   jobStates,
   jobTypes,
   misfirePolicies,
   overlapPolicies,
   priorities,
+  type RetryPolicy as WholeRetryPolicy,
 } from '../words.ts'
 import { byType, type JobTypeFields } from './job-types.ts'
 import { MergePatch } from './merge-patch.ts'
@@ -358,7 +360,9 @@ export const Job = Type.Object(
     priority: Word(priorities, {
       description: 'The lane of the pool the execution waits in: a higher one is served first.',
     }),
-    retryPolicy: Described(RetryPolicy, 'How failed attempts are repeated, defaults filled in.'),
+    retryPolicy: Type.Unsafe<WholeRetryPolicy>(
+      Described(RetryPolicy, 'How failed attempts are repeated, defaults filled in.'),
+    ),
     timeoutSec: Type.Number({ description: 'How many seconds one attempt may run.' }),
     deadlineSec: Nullable(Type.Integer({ description: 'How many seconds all attempts together may take.' })),
     heartbeatTimeoutSec: Nullable(
@@ -383,7 +387,7 @@ export const Job = Type.Object(
       Text('The same on the clock of the job’s time zone.', { examples: ['2030-01-31T03:00:00'] }),
     ),
     lastExecutionId: Nullable(Described(Uuid, 'The execution with the latest nominal time, SKIPPED ones too.')),
-    lastState: Nullable(Text('The state of that execution.')),
+    lastState: Nullable(Word(executionStates, { description: 'The state of that execution.' })),
     lastRunAt: Nullable(
       Type.String({ format: 'date-time', description: 'When that one started; null if it has not.' }),
     ),

@@ -1,4 +1,5 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
+import type { ErrorCode } from '../errors.ts'
 import { Text } from './scalars.ts'
 
 /** RFC 9457, with a code to match on and everything that is wrong at once. */
@@ -7,7 +8,7 @@ export const Problem = Type.Object(
     type: Text('A URI for the kind of problem.', { examples: ['urn:carillon:error:VALIDATION'] }),
     title: Text('The kind of problem, for people.'),
     status: Type.Integer({ description: 'The HTTP status.' }),
-    code: Text('A stable word to match on.', { examples: ['VALIDATION'] }),
+    code: Type.Unsafe<ErrorCode>(Text('A stable word to match on.', { examples: ['VALIDATION'] })),
     detail: Text('What is wrong with this request.'),
     instance: Type.Optional(Text('The id of the request, as in the log of the node.')),
     errors: Type.Array(
@@ -21,3 +22,4 @@ export const Problem = Type.Object(
   },
   { title: 'Problem', description: 'Why a request was not answered as asked (RFC 9457).' },
 )
+export type Problem = Static<typeof Problem>

@@ -2,8 +2,7 @@
  * Why does it not run? What stands in the way is named in the order in which it would have to be cleared away, the first
  * thing first, in words for somebody who was woken by it.
  */
-
-import type { ExecutionState } from '@carillon/contract'
+import type { ExecutionState, Explanation } from '@carillon/contract'
 import { outsideWorkerId } from '../domain/outside-worker.ts'
 import { poolName } from '../domain/pool-key.ts'
 import type { ExecutionRecord } from '../store/executions/read.ts'
@@ -12,18 +11,7 @@ import type { ToCome } from '../store/executions/read-to-come.ts'
 import type { Quarantined } from '../store/quarantine/read.ts'
 import { priorityOf } from '../store/rows.ts'
 
-export interface Reason {
-  code: string
-  message: string
-  hint?: string
-}
-
-export interface Explanation {
-  executionId: string
-  state: ExecutionState
-  summary: string
-  reasons: Reason[]
-}
+type Reason = Explanation['reasons'][number]
 
 export interface Surroundings {
   standing: Standing

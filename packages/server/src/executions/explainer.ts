@@ -1,18 +1,12 @@
 /** Gathers what is known about an execution and says why it does not run. */
+import type { Explanation } from '@carillon/contract'
 import { isEnd } from '../domain/execution-state.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Database } from '../store/database.ts'
 import { countAhead, readServing, readStanding } from '../store/executions/read-standing.ts'
 import { readQuarantinedExecution } from '../store/quarantine/read.ts'
 import type { Executions } from './executions.ts'
-import {
-  countedAhead,
-  type Explanation,
-  explainEnded,
-  explainQuarantined,
-  explainToCome,
-  explainUnfinished,
-} from './explain.ts'
+import { countedAhead, explainEnded, explainQuarantined, explainToCome, explainUnfinished } from './explain.ts'
 
 export class Explainer {
   readonly #options: { database: Database; clock: Clock; executions: Executions; suspectMs: number }

@@ -1,5 +1,10 @@
 /** From a filter, as the API takes it, to a range of ids and what is compared in it. */
-import { CarillonError, type ExecutionState, type Origin } from '@carillon/contract'
+import {
+  CarillonError,
+  type ExecutionState,
+  type Timed,
+  type ExecutionFilter as WireExecutionFilter,
+} from '@carillon/contract'
 import { firstIdAt } from '../domain/identity.ts'
 import { earliestInstant, latestInstant } from '../domain/time-range.ts'
 import { filteredJobId } from '../jobs/reference.ts'
@@ -7,21 +12,8 @@ import type { Database } from '../store/database.ts'
 import { firstId, lastId, type Selection } from '../store/executions/select.ts'
 import { readJobByKey } from '../store/jobs/read.ts'
 
-export interface ExecutionFilter {
-  state?: ExecutionState
-  jobId?: string
-  /** Of their job. */
-  key?: string
-  handler?: string
-  pool?: string
-  origin?: Origin
-  /** The name of the last error. */
-  error?: string
-  /** About `scheduledFor`; `to` is exclusive. */
-  from?: string | number | Date
-  to?: string | number | Date
-  labels?: Record<string, string>
-}
+/** As the API takes it; programs may give instants in other forms. */
+export type ExecutionFilter = Timed<WireExecutionFilter, 'from' | 'to', string | number | Date>
 
 /** `states` stand in for a filter without `state`; `pointer` says where in the request the filter is. */
 export async function selectionOf(

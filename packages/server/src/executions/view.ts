@@ -1,59 +1,18 @@
 /** An execution as people and programs see it. As JSON it is the contract's `Execution`. */
-import type { Origin, Priority } from '@carillon/contract'
-import { type ExecutionState, isEnd } from '../domain/execution-state.ts'
+import type { Execution, Timed, TimelineEntry } from '@carillon/contract'
+import { isEnd } from '../domain/execution-state.ts'
 import { poolName } from '../domain/pool-key.ts'
 import { isoTime } from '../lib/iso-time.ts'
 import type { ExecutionRecord, HistoryEntry } from '../store/executions/read.ts'
 import { policyOf, priorityOf } from '../store/rows.ts'
 
-export interface TimelineEntry<Time = Date> {
-  at: Time
-  /** The state it went to, or HANDED_BACK. */
-  to: string
-  actor?: string
-  reason?: string
-  attempt?: number
-  fence?: number
-  workerId?: string
-  startedAt?: Time
-  error?: { name: string; message: string; stack?: string }
-}
+type Instants = 'scheduledFor' | 'dueAt' | 'firedAt' | 'startedAt' | 'finishedAt'
+type EntryView<Time> = Timed<TimelineEntry, 'at' | 'startedAt', Time>
 
-export interface ExecutionView<Time = Date> {
-  executionId: string
-  jobId: string
-  jobVersion: number | null
-  dagRunId: string | null
-  name: string | null
-  tenant: string
-  pool: string
-  priority: Priority
-  handler: string
-  origin: Origin
-  scheduledFor: Time
-  dueAt: Time
-  firedAt: Time
-  startedAt: Time | null
-  finishedAt: Time | null
-  durationMs: number | null
-  /** From due to started. */
-  latenessMs: number | null
-  state: ExecutionState
-  reason: string | null
-  attempt: number
-  maxAttempts: number
-  workerId: string | null
-  fence: number | null
-  payload: unknown
-  progress: unknown
-  result: unknown
-  error: { name: string; message: string; stack?: string } | null
-  labels: Record<string, string>
-  traceId: string | null
-  skippedCount: number | null
+export interface ExecutionView<Time = Date> extends Timed<Omit<Execution, 'attempts' | 'timeline'>, Instants, Time> {
   /** Attempts that did not succeed, oldest first. */
-  attempts: TimelineEntry<Time>[]
-  timeline: TimelineEntry<Time>[]
+  attempts: EntryView<Time>[]
+  timeline: EntryView<Time>[]
 }
 
 type Opaque = 'payload' | 'progress' | 'result'
@@ -79,7 +38,7 @@ export function jsonOf(record: ExecutionRecord): string {
 
 function frameOf<Time>(record: ExecutionRecord, time: (ms: number) => Time): Omit<ExecutionView<Time>, Opaque> {
   const { startedAt, finishedAt } = record
-  const dated = ({ at, startedAt: began, ...rest }: HistoryEntry): TimelineEntry<Time> => ({
+  const dated = ({ at, startedAt: began, ...rest }: HistoryEntry): EntryView<Time> => ({
     ...rest,
     at: time(at),
     ...(began !== undefined && { startedAt: time(began) }),

@@ -1,20 +1,10 @@
 /** Errors as problem documents (RFC 9457). */
-import { CarillonError, type ErrorCode, errorTable } from '@carillon/contract'
+import { CarillonError, errorTable, type Problem } from '@carillon/contract'
 import { isPassing, wasTooSlow } from '../store/trouble.ts'
-
-export interface ProblemDocument {
-  type: string
-  title: string
-  status: number
-  code: ErrorCode
-  detail: string
-  instance?: string
-  errors: readonly { pointer?: string; message: string; hint?: string }[]
-}
 
 export const problemType = 'application/problem+json'
 
-export function problemOf(error: CarillonError, requestId?: string): ProblemDocument {
+export function problemOf(error: CarillonError, requestId?: string): Problem {
   const { code, errors } = error
   return {
     type: `urn:carillon:error:${code}`,

@@ -1,12 +1,13 @@
 /** When a job fires next, and when a schedule would that nobody has created yet. Pure: the time comes in. */
 import {
-  type ClockChangeEffect,
   dayFieldPolicies,
   defaults,
   dstGaps,
   dstOverlaps,
   limits,
-  type WireJobInput,
+  type Timed,
+  type Fires as WireFires,
+  type PreviewInput as WirePreviewInput,
 } from '@carillon/contract'
 import { jitterOffsetMs } from '../domain/jitter.ts'
 import { instantOfLocal, parseLocalTime } from '../domain/local-time.ts'
@@ -14,7 +15,6 @@ import { missedWhilePaused } from '../domain/misfire.ts'
 import {
   type ClockChange,
   clockChanges,
-  type DstMark,
   type Fire,
   fireAt,
   fires,
@@ -28,47 +28,16 @@ import { Problems } from './validate.ts'
 
 type Instant = string | number | Date
 
-export interface PreviewInput {
-  /** A cron expression. Exactly one of `schedule`, `interval` and `runAt`. */
-  schedule?: string
-  /** An ISO 8601 duration. */
-  interval?: string
-  /** A single time: with an offset, or on the clock of `timezone`. */
-  runAt?: Instant
-  /** What an interval counts from; `after` unless given. */
-  anchor?: Instant
-  timezone?: string
-  dst?: WireJobInput['dst']
-  dayFields?: WireJobInput['dayFields']
-  startAt?: Instant
-  endAt?: Instant
-  after: Instant
-  /** 10 unless given. */
-  count?: number
-}
+/** As the API takes it, but the type follows from the field; instants in any form. */
+export type PreviewInput = Omit<
+  Timed<WirePreviewInput, 'runAt' | 'anchor' | 'startAt' | 'endAt' | 'after', Instant>,
+  'type' | 'after'
+> & { after: Instant }
 
-export interface FireView {
-  /** The occurrence. */
-  scheduledFor: Date
-  /** With the job's jitter. */
-  dueAt: Date
-  /** `scheduledFor` on the clock of the zone, with the offset of that day. */
-  local: string
-  dst: DstMark | null
-}
+export type FireView = Timed<WireFires['fires'][number], 'scheduledFor' | 'dueAt', Date>
+export type ClockChangeView = Timed<WireFires['clockChanges'][number], 'at', Date>
 
-/** What a change of the clock does to times that the schedule names. */
-export interface ClockChangeView {
-  /** When the clock is changed. */
-  at: Date
-  effect: ClockChangeEffect
-  /** The first of these times on the clock of the zone. */
-  local: string
-  count: number
-}
-
-export interface Fires {
-  timezone: string
+export interface Fires extends Pick<WireFires, 'timezone'> {
   fires: FireView[]
   /** The changes of the clock among these fires that touch the schedule. */
   clockChanges: ClockChangeView[]

@@ -1,79 +1,14 @@
 /** A job as people and programs see it: everything that holds for it, defaults filled in. */
-import type {
-  DayFields,
-  Delivery,
-  DstPolicy,
-  JobState,
-  JobType,
-  MisfirePolicy,
-  OverlapPolicy,
-  Priority,
-  RetryPolicy,
-} from '@carillon/contract'
-import type { ExecutionState } from '../domain/execution-state.ts'
+import type { Job, Timed } from '@carillon/contract'
 import { isoTime } from '../lib/iso-time.ts'
 import type { Database } from '../store/database.ts'
 import { type LatestExecution, readLatest } from '../store/jobs/latest.ts'
 import { type JobRecord, millis, policyOf, priorityOf } from '../store/rows.ts'
-import { type Target, targetOf } from './target.ts'
+import { targetOf } from './target.ts'
 
-export interface JobView<Time = Date> {
-  jobId: string
-  key: string | null
-  name: string
-  tenant: string
-  managedBy: string | null
-  labels: Record<string, string>
-  state: JobState
-  /** Grows with every change of the definition. */
-  version: number
-  type: JobType
-  /** The cron expression of type CRON. */
-  schedule: string | null
-  /** The duration of type INTERVAL. */
-  interval: string | null
-  anchor: Time | null
-  runAt: Time | null
-  /** `runAt` as it was asked for, if that was a time on the clock of `timezone`. */
-  runAtLocal: string | null
-  delayMs: number | null
-  timezone: string
-  dst: DstPolicy
-  /** How the two day fields of a cron combine if both are restricted. */
-  dayFields: DayFields
-  startAt: Time | null
-  endAt: Time | null
-  maxFires: number | null
-  jitterSec: number
-  misfire: MisfirePolicy
-  misfireAfterSec: number
-  maxCatchUp: number
-  graceSec: number | null
-  overlap: OverlapPolicy
-  pauseAfterFailures: number | null
-  priority: Priority
-  retryPolicy: RetryPolicy
-  timeoutSec: number
-  deadlineSec: number | null
-  heartbeatTimeoutSec: number | null
-  startWithinSec: number | null
-  cancelGraceSec: number
-  unknownHandlerSec: number
-  delivery: Delivery
-  target: Target
-  payload: unknown
-  /** Null: paused, completed, or fired. */
-  nextFireAt: Time | null
-  /** The same on the clock of the job's time zone, such as 2030-01-31T03:00:00. */
-  nextFireLocal: string | null
-  /** The execution with the latest nominal time. */
-  lastExecutionId: string | null
-  lastState: ExecutionState | null
-  /** When that one started. */
-  lastRunAt: Time | null
-  createdAt: Time
-  updatedAt: Time
-}
+type Instants = 'anchor' | 'runAt' | 'startAt' | 'endAt' | 'nextFireAt' | 'lastRunAt' | 'createdAt' | 'updatedAt'
+
+export type JobView<Time = Date> = Timed<Job, Instants, Time>
 
 /** With what its latest execution says. */
 export async function showJob(database: Database, job: JobRecord): Promise<JobView> {

@@ -1,7 +1,7 @@
 /** What rows of several tables have in common, in the words of the domain: policies, lanes, times, queued work. */
 import {
-  type Delivery,
   defaults,
+  type Job,
   type JobState,
   type Priority,
   priorities,
@@ -14,30 +14,21 @@ import { isoTime } from '../lib/iso-time.ts'
 import type { JobDefinition } from './jobs/definition.ts'
 
 /** Policies as stored: only what differs from the defaults. */
-export interface StoredPolicy {
-  retryPolicy?: Partial<RetryPolicy>
-  timeoutSec?: number
-  heartbeatTimeoutSec?: number
-  startWithinSec?: number
-  deadlineSec?: number
-  delivery?: Delivery
-  cancelGraceSec?: number
-  unknownHandlerSec?: number
-  pauseAfterFailures?: number
+export type StoredPolicy = Pick<
+  WireJobInput,
+  | ('retryPolicy' | 'timeoutSec' | 'heartbeatTimeoutSec' | 'startWithinSec' | 'deadlineSec' | 'delivery')
+  | ('cancelGraceSec' | 'unknownHandlerSec' | 'pauseAfterFailures')
+> & {
   /** The settings of a built-in target. */
   target?: Pick<WireJobInput['target'], 'http' | 'shell'>
 }
 
 /** Policies as used. */
-export interface Policy {
-  retryPolicy: RetryPolicy
-  timeoutSec: number
-  heartbeatTimeoutSec: number | null
-  delivery: Delivery
-  cancelGraceSec: number
-  unknownHandlerSec: number
-  pauseAfterFailures: number | null
-}
+export type Policy = Pick<
+  Job,
+  | ('retryPolicy' | 'timeoutSec' | 'heartbeatTimeoutSec' | 'delivery')
+  | ('cancelGraceSec' | 'unknownHandlerSec' | 'pauseAfterFailures')
+>
 
 /** What is out of its range, because somebody wrote it by hand, counts as left out: a retry must come, and not at once for ever. */
 export function policyOf(stored: StoredPolicy | null): Policy {

@@ -1,42 +1,28 @@
 /** What a check has found so far: everything counted, as much listed as was asked for. */
+import {
+  type FindingKind,
+  type FindingReason,
+  findings,
+  type Timed,
+  type Verification,
+  type Finding as WireFinding,
+} from '@carillon/contract'
 
-import { type FindingKind, type FindingReason, findings } from '@carillon/contract'
-
-export interface Finding {
-  kind: FindingKind
-  why: FindingReason
-  tenant: string
-  jobId: string
-  /** Milliseconds. */
-  scheduledFor: number
-  executionId: string
-}
+/** `scheduledFor` in milliseconds. */
+export type Finding = Timed<WireFinding, 'scheduledFor', number> & { tenant: string }
 
 /** Submissions that were acknowledged and are not in the ledger. */
-export interface LostSubmissions {
-  submissions: number
+export interface LostSubmissions extends Pick<Verification['lost'], 'submissions'> {
   /** As many as are listed. Milliseconds. */
-  minutes: { minute: number; acknowledged: number; kept: number }[]
+  minutes: Timed<Verification['lost']['minutes'][number], 'minute', number>[]
 }
 
-export interface Tally {
-  checked: { jobs: number; occurrences: number }
-  missed: number
-  doubled: number
-  /** Executions that should have ended, or moved on. */
-  stuck: number
-  /** Rows that cannot be true. */
-  wrong: number
+type Counted = 'checked' | 'missed' | 'doubled' | 'stuck' | 'wrong' | 'open' | 'late' | 'skipped' | 'pending'
+
+export interface Tally extends Pick<Verification, Counted> {
   lost: LostSubmissions
-  /** Executions that have not ended, those that are stuck included. */
-  open: number
-  late: { count: number; worstMs: number }
-  /** By reason. */
-  skipped: Record<string, number>
-  /** Due, or soon due, and their schedules stand at them. */
-  pending: number
   /** Jobs whose schedule is not known for a part of the time. */
-  outsideHistory: { jobs: number }
+  outsideHistory: Pick<Verification['outsideHistory'], 'jobs'>
   findings: Finding[]
 }
 

@@ -2,6 +2,7 @@
  * Who did what in a tenant, newest first, a bounded piece at a time: at most `lookedAt` rows are walked, and the page says
  * where to go on. Locks: none. Index: audit_tenant.
  */
+import type { AuditEntry, Timed } from '@carillon/contract'
 import type { Database } from '../database.ts'
 
 export interface AuditFilter {
@@ -13,19 +14,11 @@ export interface AuditFilter {
   to: number | null
 }
 
-export interface AuditEntry {
-  auditId: number
-  /** Milliseconds. */
-  at: number
-  tenant: string | null
-  actor: string
-  action: string
-  subject: string | null
-  detail: unknown
-}
+/** `at` in milliseconds. */
+export type AuditRecord = Timed<AuditEntry, 'at', number>
 
 export interface AuditPiece {
-  entries: AuditEntry[]
+  entries: AuditRecord[]
   /** The id to go on from; null: that was all. */
   next: number | null
 }
@@ -39,7 +32,7 @@ export async function listAudit(
   { action, subject, from, to }: AuditFilter,
 ): Promise<AuditPiece> {
   // Not prepared: planned for the tenant at hand. The last one looked at comes too, whether it fits or not.
-  const rows = await database.query<AuditEntry & { fits: boolean; number: number }>(
+  const rows = await database.query<AuditRecord & { fits: boolean; number: number }>(
     null,
     `select audit_id "auditId", carillon.ms(at) at, tenant, actor, action, subject, detail, fits, number
      from (

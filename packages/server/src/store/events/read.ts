@@ -1,13 +1,8 @@
-import type { EventType } from '@carillon/contract'
+import type { Event, Timed } from '@carillon/contract'
 import type { Database } from '../database.ts'
 
 /** An event as it is stored: times of the detail are milliseconds. */
-export interface EventRow {
-  eventId: number
-  at: number
-  tenant: string
-  type: EventType
-  jobId: string
+export interface EventRow extends Timed<Omit<Event, 'executionId' | 'detail'>, 'at', number> {
   executionId: string | null
   detail: Record<string, unknown>
 }

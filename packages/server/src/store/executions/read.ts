@@ -1,55 +1,36 @@
-import type { Origin, ReportedError } from '@carillon/contract'
-import type { ExecutionState } from '../../domain/execution-state.ts'
+import type { Execution, Timed, TimelineEntry } from '@carillon/contract'
 import { texts, uuids } from '../arrays.ts'
 import type { Database } from '../database.ts'
 import type { StoredPolicy } from '../rows.ts'
 import { ofJob, selectExecutions } from './select.ts'
 
-export interface HistoryEntry {
-  at: number
-  to: string
-  actor?: string
-  reason?: string
-  attempt?: number
-  fence?: number
-  workerId?: string
-  startedAt?: number
-  error?: ReportedError
+export interface HistoryEntry extends Timed<TimelineEntry, 'at' | 'startedAt', number> {
   /** What was reported of it, though the handler's own transaction had completed it; and under which fence. */
   said?: string
   saidUnder?: number
 }
 
+type Instants = 'scheduledFor' | 'dueAt' | 'firedAt' | 'startedAt' | 'finishedAt'
+/** What follows from the rest, is kept in another form, or is not there yet. */
+type NotStored =
+  | 'priority'
+  | 'durationMs'
+  | 'latenessMs'
+  | 'maxAttempts'
+  | 'traceId'
+  | 'attempts'
+  | 'timeline'
+  | 'dagRunId'
+
 /** One line of the ledger, with the state that follows from where the row stands. Times in milliseconds. */
-export interface ExecutionRecord {
-  executionId: string
-  jobId: string
-  jobVersion: number | null
-  name: string | null
-  tenant: string
-  pool: string
+export interface ExecutionRecord extends Timed<Omit<Execution, NotStored>, Instants, number> {
   lane: number
-  handler: string
-  origin: Origin
-  scheduledFor: number
-  dueAt: number
-  firedAt: number
-  startedAt: number | null
-  finishedAt: number | null
-  state: ExecutionState
-  reason: string | null
-  attempt: number
-  workerId: string | null
-  fence: number | null
   /** JSON text, as are result and payload. */
   progress: string | null
   result: string | null
   payload: string | null
-  error: ReportedError | null
   policy: StoredPolicy | null
-  labels: Record<string, string>
   traceparent: string | null
-  skippedCount: number | null
   history: HistoryEntry[]
 }
 

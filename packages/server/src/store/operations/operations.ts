@@ -1,5 +1,5 @@
 /** Rows of long work: created, read, stopped. */
-import type { OperationKind, OperationState } from '@carillon/contract'
+import type { Operation, Timed } from '@carillon/contract'
 import type { Database } from '../database.ts'
 import type { Selection } from '../executions/select.ts'
 import { type AnswerEntry, AnsweredBefore } from '../idempotency/answers.ts'
@@ -19,23 +19,12 @@ export interface BackfillParams {
 }
 
 /** Times in milliseconds. */
-export interface OperationRecord {
-  operationId: string
+export interface OperationRecord extends Timed<Operation, 'createdAt' | 'finishedAt', number> {
   tenant: string
-  kind: OperationKind
   params: BulkParams | BackfillParams
-  state: OperationState
-  total: number | null
-  done: number
-  skipped: number
   position: string | null
   open: string[]
-  ratePerSec: number | null
   fence: number
-  createdBy: string
-  createdAt: number
-  finishedAt: number | null
-  error: string | null
 }
 
 export type NewOperation = Pick<

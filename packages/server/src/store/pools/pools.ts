@@ -1,19 +1,10 @@
+import type { Pool } from '@carillon/contract'
 import type { Database } from '../database.ts'
-
-export interface PoolRow {
-  name: string
-  /** Its owner; null: the installation. */
-  tenant: string | null
-  paused: boolean
-  /** Live workers that serve it, and their slots. */
-  workers: number
-  slots: number
-}
 
 /** A pool and what the queue tables call it: see domain/pool-key.ts. */
 export interface FoundPool {
   key: string
-  pool: PoolRow
+  pool: Pool
 }
 
 /** Whose pools: a tenant sees the installation's and its own. Null: all. */
@@ -28,7 +19,7 @@ const serving = `
     where w.seen_at >= coalesce($3, clock_timestamp()) - $2 * interval '1 millisecond'
     group by 1) s on s.pool = o.pool`
 
-type Row = PoolRow & { key: string }
+type Row = Pool & { key: string }
 
 /** In the order of what the queue tables call them, after `after`. Index: pools_pkey; reads all workers. */
 export async function readPools(

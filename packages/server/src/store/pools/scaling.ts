@@ -1,10 +1,7 @@
+import type { PoolScaling } from '@carillon/contract'
 import type { Database } from '../database.ts'
 
-export interface PoolLoad {
-  ready: number
-  running: number
-  oldestReadyMs: number | null
-}
+export type PoolLoad = Pick<PoolScaling, 'ready' | 'running' | 'oldestReadyMs'>
 
 /** Counted so far and no further. */
 const most = 10_000

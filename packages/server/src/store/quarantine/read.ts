@@ -1,22 +1,9 @@
 /** What is in quarantine. Locks: none. */
-import type { QuarantineSource } from '@carillon/contract'
+import type { QuarantinedRow, QuarantineSource, Timed } from '@carillon/contract'
 import type { Database } from '../database.ts'
 
-export interface Quarantined {
-  quarantineId: number
-  source: QuarantineSource
-  key: Record<string, unknown>
-  tenant: string | null
-  executionId: string | null
-  jobId: string | null
-  call: string
-  code: string
-  message: string
-  /** Milliseconds. */
-  at: number
-  /** Null: it stayed where it was. */
-  row: unknown
-}
+/** `at` in milliseconds. */
+export type Quarantined = Timed<QuarantinedRow, 'at', number>
 
 const columns = `q.quarantine_id "quarantineId", q.source, q.key, q.tenant, q.execution_id "executionId", q.job_id "jobId",
   q.call, q.code, q.message, carillon.ms(q.at) at, q.content "row"`

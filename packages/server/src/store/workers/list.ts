@@ -1,17 +1,8 @@
-import type { PoolAnnouncement } from '@carillon/contract'
+import type { PoolAnnouncement, Timed, WorkerRecord } from '@carillon/contract'
 import type { Database } from '../database.ts'
 
-export interface ListedWorker {
-  workerId: string
-  nodeId: string
-  tenant: string | null
-  name: string
-  pools: PoolAnnouncement[]
-  running: number
-  live: boolean
-  registeredAt: number
-  seenAt: number
-}
+/** Times in milliseconds. */
+export type ListedWorker = Timed<Omit<WorkerRecord, 'state'>, 'registeredAt' | 'seenAt', number> & { live: boolean }
 
 export interface WorkerFilter {
   /** A tenant sees the workers of pools it may use, and of them only these pools. Null: everything. */

@@ -27,8 +27,7 @@ export interface EventsOptions {
   signal?: AbortSignal
 }
 
-/** What library mode and the client take. */
-export const eventsOptionNames = ['types', 'jobId', 'lastEventId', 'signal']
+const eventsOptionNames = ['types', 'jobId', 'lastEventId', 'signal']
 
 const silentMs = 45_000
 const never = new AbortController().signal

@@ -31,20 +31,20 @@ export class InProcessApi {
 
   /** What a client would read from the answer: JSON that was parsed, or text. */
   async call(operationId: string, parts: CallParts, caller: Caller): Promise<unknown> {
-    const route = Object.hasOwn(this.#routes, operationId) ? this.#routes[operationId]! : null
-    if (route === null) throw unknownOperation(operationId, Object.keys(this.#routes))
+    const route = this.#routeOf(operationId)
     const services = this.#services()
     try {
-      return await answerOf(route, this.#checked(operationId, route, parts), caller, services)
+      return await answerOf(route, this.check(operationId, parts), caller, services)
     } catch (error) {
       throw requestError(error)
     }
   }
 
-  #checked(operationId: string, { operation }: Route, parts: CallParts): Required<CallParts> {
+  /** Throws VALIDATION unless the request fits, as over HTTP; answers it as the route would get it. */
+  check(operationId: string, parts: CallParts): Required<CallParts> {
     let check = this.#checks.get(operationId)
     if (check === undefined) {
-      check = requestCheck(operation)
+      check = requestCheck(this.#routeOf(operationId).operation)
       this.#checks.set(operationId, check)
     }
     // A body is what JSON makes of it; queries and headers without a value were not given.
@@ -57,6 +57,11 @@ export class InProcessApi {
     }
     check(request)
     return request
+  }
+
+  #routeOf(operationId: string): Route {
+    if (Object.hasOwn(this.#routes, operationId)) return this.#routes[operationId]!
+    throw unknownOperation(operationId, Object.keys(this.#routes))
   }
 }
 

@@ -1,5 +1,6 @@
 /** Requests against the schemas of the contract: what is wrong is told all at once, with a pointer and what to do. */
 import { CarillonError, type ErrorDetail, fieldOf, unknownOption } from '@carillon/contract'
+import { plainText } from '@carillon/contract/api'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import formats from 'ajv-formats'
 import type { TSchema } from 'typebox'
@@ -74,7 +75,7 @@ function detailsOf(errors: ErrorObject[]): ErrorDetail[] {
 }
 
 /** Each message names its field, so that it can be read without the pointer. */
-function detailOf({ keyword, instancePath, params, message, parentSchema }: ErrorObject): ErrorDetail {
+function detailOf({ keyword, instancePath, params, message, parentSchema, data }: ErrorObject): ErrorDetail {
   const pointer = instancePath
   const field = fieldOf(pointer) || 'the body'
   switch (keyword) {
@@ -85,10 +86,21 @@ function detailOf({ keyword, instancePath, params, message, parentSchema }: Erro
     case 'required':
       return requiredField(pointer, params.missingProperty, parentSchema)
     case 'enum':
-      return { pointer, message: `${field} is not known`, hint: `Use one of ${params.allowedValues.join(', ')}` }
+      return {
+        pointer,
+        message: `${field}${shown(data)} is not known`,
+        hint: `Use one of ${params.allowedValues.join(', ')}`,
+      }
     case 'discriminator':
       return { pointer: `${pointer}/${params.tag}`, message: `${params.tag} is missing or not known` }
+    case 'minLength':
+      return { pointer, message: `${field} must not be empty` }
     case 'pattern':
+      if (params.pattern === plainText.pattern) {
+        if (data === '') return { pointer, message: `${field} must not be empty` }
+        const hint = 'Remove it; put such data into the payload'
+        return { pointer, message: `${field} has a control character`, hint }
+      }
       if (parentSchema?.format === 'instant-or-local')
         return { pointer, message: `${field} is not a time`, hint: formatHints['instant-or-local'] }
       if (parentSchema?.format !== 'date-time') return { pointer, message: `${field} ${message}` }
@@ -102,6 +114,12 @@ function detailOf({ keyword, instancePath, params, message, parentSchema }: Erro
     default:
       return { pointer, message: `${field} ${message ?? 'is not valid'}` }
   }
+}
+
+/** A value that is short enough to be named. */
+function shown(value: unknown): string {
+  const short = typeof value === 'number' || (typeof value === 'string' && value.length > 0 && value.length <= 40)
+  return short ? ` ${value}` : ''
 }
 
 /** What a missing field may be is said with it: a person who sent `{}` learns what to send. */

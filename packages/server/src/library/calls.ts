@@ -7,10 +7,8 @@ import {
   defaults,
   type Event,
   type EventReset,
-  enqueueOptionNames,
   type JobInput,
   recurrenceOf,
-  scheduleOptionNames,
   scopes,
 } from '@carillon/contract'
 import {
@@ -41,7 +39,19 @@ import { filteredJobId, jobNotFound, withJob } from '../jobs/reference.ts'
 import { type JobView, jobViewOf, showJob } from '../jobs/view.ts'
 import type { Engine } from '../main.ts'
 import { readJob } from '../store/jobs/read.ts'
-import { checkJobInput } from './check-job-input.ts'
+import {
+  type CheckOptions,
+  checkCancel,
+  checkDeadLetters,
+  checkEnqueue,
+  checkEnqueueMany,
+  checkJob,
+  checkLimit,
+  checkSchedule,
+  checkTenant,
+  checkTrigger,
+  checkUnschedule,
+} from './checks.ts'
 import { enqueueIn } from './enqueue-in.ts'
 import { listen } from './events.ts'
 import type { Transaction } from './transaction.ts'
@@ -57,9 +67,6 @@ export interface EnqueueOptions extends AnyEnqueueOptions {
 export type CreateJobInput = JobInput & { tenant?: string; payload?: unknown }
 
 const waitForeverMs = 2 ** 31 - 1
-const oneOptions = [...enqueueOptionNames, 'tenant', 'tx']
-const manyOptions = oneOptions.filter((name) => !['tx', 'runAt', 'delayMs', 'dedupe'].includes(name))
-const recurringOptions = [...scheduleOptionNames, 'tenant']
 
 export class CarillonCalls {
   readonly #engine: Engine
@@ -116,7 +123,7 @@ export class CarillonCalls {
     payload: NoInfer<Input>,
     options: EnqueueOptions = {},
   ): Promise<ExecutionHandle<Result, ExecutionView>> {
-    const tenant = this.#tenantOf(options, oneOptions)
+    const tenant = this.#tenantOf(options, checkEnqueue)
     const definition = definitionOf(handler)
     const text = await validatePayload(definition, payload)
     const target = targetOf(definition)
@@ -134,7 +141,7 @@ export class CarillonCalls {
     payloads: readonly NoInfer<Input>[],
     options: Omit<EnqueueOptions, 'tx' | 'runAt' | 'delayMs' | 'dedupe'> = {},
   ): Promise<ExecutionHandle<Result, ExecutionView>[]> {
-    const tenant = this.#tenantOf(options, manyOptions)
+    const tenant = this.#tenantOf(options, checkEnqueueMany)
     const definition = definitionOf(handler)
     const { tenant: _, ...rest } = options
     const texts = await validatePayloads(definition, payloads)
@@ -148,7 +155,7 @@ export class CarillonCalls {
     payload: NoInfer<Input>,
     options: ScheduleOptions,
   ): Promise<JobView> {
-    const tenant = this.#tenantOf(options, recurringOptions)
+    const tenant = this.#tenantOf(options, checkSchedule)
     const definition = definitionOf(handler)
     const { tenant: _, cron, every, ...rest } = options
     const input: JobInput = { ...rest, ...recurrenceOf({ cron, every }), target: targetOf(definition) }
@@ -159,8 +166,8 @@ export class CarillonCalls {
 
   /** Creates a job from a definition as the HTTP API takes it; one that is due now runs at once. */
   async createJob(input: CreateJobInput): Promise<JobView> {
-    checkJobInput(input)
-    const { tenant = this.#tenant, payload, ...rest } = input
+    const tenant = this.#tenantOf(input, checkJob)
+    const { tenant: _, payload, ...rest } = input
     const text = payload === undefined ? null : encodeJson(payload, 'payload')
     const { job, latest } = await this.engine.submissions.create({ tenant, actor: library.actor }, rest, text)
     return jobViewOf(job, latest)
@@ -177,7 +184,7 @@ export class CarillonCalls {
 
   /** The job fires no more and what is PENDING of it is cancelled. */
   async unschedule(job: string, options: { tenant?: string; cancelRunning?: boolean } = {}): Promise<void> {
-    const tenant = this.#tenantOf(options, ['tenant', 'cancelRunning'])
+    const tenant = this.#tenantOf(options, checkUnschedule)
     const { cancelRunning } = options
     await this.call('deleteJob', { params: { jobId: job }, query: { cancelRunning } }, { tenant })
   }
@@ -187,7 +194,7 @@ export class CarillonCalls {
     job: string,
     options: { tenant?: string; payload?: unknown } = {},
   ): Promise<ExecutionHandle<unknown, ExecutionView>> {
-    const tenant = this.#tenantOf(options, ['tenant', 'payload'])
+    const tenant = this.#tenantOf(options, checkTrigger)
     const { payload } = options
     const { executionId } = await this.call('triggerJob', { params: { jobId: job }, body: { payload } }, { tenant })
     return this.#handle(executionId, tenant)
@@ -195,6 +202,7 @@ export class CarillonCalls {
 
   async job(job: string, options: { tenant?: string } = {}): Promise<JobView | null> {
     const tenant = this.#tenantOf(options)
+    this.#api.check('getJob', { params: { jobId: job } })
     const { database } = this.engine
     try {
       return await withJob(database, { tenant, job }, async (jobId) => {
@@ -209,18 +217,23 @@ export class CarillonCalls {
   }
 
   async execution(executionId: string, options: { tenant?: string } = {}): Promise<ExecutionView | null> {
-    const record = await this.engine.executions.findEver(this.#tenantOf(options), executionId)
+    const tenant = this.#tenantOf(options)
+    this.#api.check('getExecution', { params: { executionId } })
+    const record = await this.engine.executions.findEver(tenant, executionId)
     return record && viewOf(record)
   }
 
   /** The lines that its handler logged. */
   async logs(executionId: string, options: { tenant?: string } = {}): Promise<string[]> {
-    return this.engine.executions.logs(this.#tenantOf(options), executionId)
+    const tenant = this.#tenantOf(options)
+    this.#api.check('getExecutionLogs', { params: { executionId } })
+    return this.engine.executions.logs(tenant, executionId)
   }
 
   /** A job's executions, newest first. */
   async executionsOf(job: string, options: { tenant?: string; limit?: number } = {}): Promise<ExecutionView[]> {
-    const tenant = this.#tenantOf(options, ['tenant', 'limit'])
+    const tenant = this.#tenantOf(options, checkLimit)
+    this.#api.check('listJobExecutions', { params: { jobId: job } })
     const { database, executions } = this.engine
     const jobId = await filteredJobId(database, { tenant, job })
     return jobId === null ? [] : (await executions.ofJob(tenant, jobId, options.limit ?? 10)).map(viewOf)
@@ -228,7 +241,7 @@ export class CarillonCalls {
 
   /** Dead letters, newest first. */
   async deadLetters(options: { tenant?: string; limit?: number; before?: string } = {}): Promise<ExecutionView[]> {
-    const tenant = this.#tenantOf(options, ['tenant', 'limit', 'before'])
+    const tenant = this.#tenantOf(options, checkDeadLetters)
     const { limit = 100, before } = options
     const page = { limit, cursor: before && cursorOf(before) }
     return (await this.engine.executions.deadLetters(tenant, {}, page)).records.map(viewOf)
@@ -242,14 +255,17 @@ export class CarillonCalls {
     executionId: string,
     options: { tenant?: string; reason?: string } = {},
   ): Promise<'CANCELLED' | 'CANCELLING' | 'ENDED'> {
-    const tenant = this.#tenantOf(options, ['tenant', 'reason'])
+    const tenant = this.#tenantOf(options, checkCancel)
+    this.#api.check('cancelExecution', { params: { executionId } })
     const { reason = 'CANCELLED' } = options
     return this.engine.executions.cancel(tenant, executionId, { reason, actor: library.actor })
   }
 
   /** Brings a dead or cancelled execution back, with all its attempts. */
   async replay(executionId: string, options: { tenant?: string } = {}): Promise<void> {
-    await this.engine.executions.replay(this.#tenantOf(options), executionId, library.actor)
+    const tenant = this.#tenantOf(options)
+    this.#api.check('retryExecution', { params: { executionId } })
+    await this.engine.executions.replay(tenant, executionId, library.actor)
   }
 
   /** Compares the ledger with the schedules: what is missing, what is there twice, what was late or skipped, and why. */
@@ -273,8 +289,8 @@ export class CarillonCalls {
     return listen(this.engine, this.#tenant, options)
   }
 
-  #tenantOf(options: { tenant?: string }, known: readonly string[] = onlyTenant): string {
-    checkOptions(options, known)
+  #tenantOf(options: { tenant?: string }, check: CheckOptions = checkTenant): string {
+    check(options)
     return options.tenant ?? this.#tenant
   }
 
@@ -286,7 +302,6 @@ export class CarillonCalls {
   }
 }
 
-const onlyTenant = ['tenant']
 const library: Omit<Caller, 'tenant'> = { platform: true, scopes: new Set(scopes), actor: 'library' }
 
 function noDedupe(): CarillonError {

@@ -1,5 +1,5 @@
 /** Library mode: a whole node inside a Node program, used through typed calls. */
-import { CarillonError, checkOptions } from '@carillon/contract'
+import { CarillonError } from '@carillon/contract'
 import {
   type HandlerContext,
   type HandlerDefinition,
@@ -14,6 +14,7 @@ import type { Logger } from '../observability/logger.ts'
 import type { BuiltInWorker } from '../targets/built-in-worker.ts'
 import { directTransport } from '../workers/direct-transport.ts'
 import { CarillonCalls } from './calls.ts'
+import { checkStop } from './checks.ts'
 import { completeIn } from './complete-in.ts'
 
 type Code<Payload, Returned> = ((ctx: HandlerContext<Payload, Returned>) => Returned | Promise<Returned>) | URL
@@ -80,7 +81,7 @@ export class Carillon extends CarillonCalls {
 
   /** Stops leasing, lets handlers end or hands their executions back, and gives up leadership at once. */
   stop(options: { drainSec?: number } = {}): Promise<void> {
-    checkOptions(options, ['drainSec'])
+    checkStop(options)
     this.#stopped ??= this.#stop(options)
     return this.#stopped
   }

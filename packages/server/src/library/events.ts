@@ -1,10 +1,11 @@
 /** Events for a program that has the node inside, in the form the client gives them. */
-import { checkOptions, type Event, type EventReset } from '@carillon/contract'
-import { type EventsOptions, eventsOptionNames } from '@carillon/sdk'
+import type { Event, EventReset } from '@carillon/contract'
+import type { EventsOptions } from '@carillon/sdk'
 import { eventView } from '../events/view.ts'
 import { wanted } from '../events/wanted.ts'
 import { filteredJobId } from '../jobs/reference.ts'
 import type { Engine } from '../main.ts'
+import { checkEvents } from './checks.ts'
 
 /** No job has it. */
 const nobodys = '00000000-0000-0000-0000-000000000000'
@@ -14,7 +15,7 @@ export async function* listen(
   tenant: string,
   options: EventsOptions,
 ): AsyncGenerator<Event | EventReset, void> {
-  checkOptions(options, eventsOptionNames)
+  checkEvents(options)
   const { types, jobId: job, lastEventId } = options
   const jobId = job === undefined ? undefined : ((await filteredJobId(database, { tenant, job })) ?? nobodys)
   // Whoever stops asking for the next one has gone.

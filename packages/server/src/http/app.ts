@@ -1,6 +1,6 @@
 /**
  * From routes to a Fastify application: who asks is settled first, then the request is checked against the contract, then
- * the route answers. Every error leaves as a problem document. The only file that knows Fastify.
+ * the route answers. Every error leaves as a problem document. No route knows Fastify.
  */
 import { Readable } from 'node:stream'
 import { CarillonError } from '@carillon/contract'

@@ -1,4 +1,4 @@
-/** What a route is: an operation of the contract and the function that answers it. Fastify is known to app.ts only. */
+/** What a route is: an operation of the contract and the function that answers it. No route knows Fastify. */
 import type { Scope } from '@carillon/contract'
 import type { ApiOperation, RequestOf } from '@carillon/contract/api'
 import type { Services } from './services.ts'

@@ -49,6 +49,10 @@ export const executionStates = [
 ] as const
 export type ExecutionState = (typeof executionStates)[number]
 
+/** What became of a request to cancel an execution. CANCELLING: it runs and was told to stop. */
+export const cancelOutcomes = ['CANCELLED', 'CANCELLING', 'ENDED'] as const
+export type CancelOutcome = (typeof cancelOutcomes)[number]
+
 /** Until when a submission with the same dedupe key is a duplicate. */
 export const dedupeStates = ['PENDING', 'UNFINISHED'] as const
 export type DedupeState = (typeof dedupeStates)[number]

@@ -3,6 +3,7 @@ import { Execution, Explanation, executionFilterFields, LogLines } from '../sche
 import { BulkInput, DryRun, Operation } from '../schemas/operation.ts'
 import { closed, Uuid, Word } from '../schemas/scalars.ts'
 import { CompletionInput } from '../schemas/worker.ts'
+import { cancelOutcomes } from '../words.ts'
 import { idempotencyHeaders } from './jobs.ts'
 import { ofExecution, ofOperation } from './links.ts'
 import { operation } from './operation.ts'
@@ -71,9 +72,7 @@ export const executionOperations = {
         schema: Type.Object(
           {
             executionId: Uuid,
-            outcome: Type.Unsafe<'CANCELLED' | 'CANCELLING' | 'ENDED'>({
-              type: 'string',
-              enum: ['CANCELLED', 'CANCELLING', 'ENDED'],
+            outcome: Word(cancelOutcomes, {
               description: 'CANCELLING: it runs and was told to stop. ENDED: it had ended before.',
             }),
           },

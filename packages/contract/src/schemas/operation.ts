@@ -55,3 +55,4 @@ export const DryRun = Type.Object(
   },
   { ...closed, title: 'DryRun', description: 'What the operation would do.' },
 )
+export type DryRun = Static<typeof DryRun>

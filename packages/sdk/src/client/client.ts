@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import {
   apiPaths,
+  type CancelOutcome,
   CarillonError,
   checkOptions,
   type EnqueueOptions,
@@ -189,7 +190,7 @@ export class Client {
     await this.call('deleteJob', { params: { jobId }, query: { cancelRunning: options.cancelRunning ?? false } })
   }
 
-  async cancel(executionId: string): Promise<'CANCELLED' | 'CANCELLING' | 'ENDED'> {
+  async cancel(executionId: string): Promise<CancelOutcome> {
     return (await this.call('cancelExecution', { params: { executionId } })).outcome
   }
 

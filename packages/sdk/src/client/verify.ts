@@ -1,5 +1,6 @@
 /** The comparison of the ledger with the schedules, added up from the parts that a node answers. */
 import { checkOptions, type Verification } from '@carillon/contract'
+import type { CallInput } from './operations.ts'
 
 /**
  * CLEAN: nothing is missing, there twice, stuck, lost or untrue. FOUND: something is. OUTSIDE_HISTORY: nothing was found, but of a part
@@ -30,14 +31,7 @@ const verifyOptionNames = [...['from', 'to', 'jobId', 'lateAfterMs', 'limit', 'o
 /** Of findings, a part lists at most so many. */
 const mostListed = 1_000
 
-export type ReadPart = (query: {
-  from: string
-  to?: string
-  job?: string
-  lateAfterMs?: number
-  limit: number
-  cursor?: string
-}) => Promise<Verification>
+export type ReadPart = (query: NonNullable<CallInput<'verify'>['query']>) => Promise<Verification>
 
 export async function verifyAll(read: ReadPart, options: VerifyOptions): Promise<VerifyResult> {
   checkOptions(options, verifyOptionNames)

@@ -1,5 +1,5 @@
 /** Executions as people and programs handle them: read, waited for, cancelled, brought back. Bound to a tenant throughout. */
-import { CarillonError } from '@carillon/contract'
+import { type CancelOutcome, CarillonError } from '@carillon/contract'
 import { isEnd } from '../domain/execution-state.ts'
 import { isId } from '../domain/identity.ts'
 import type { Jobs } from '../jobs/jobs.ts'
@@ -49,8 +49,6 @@ export interface ExecutionPage {
 const look = 5_000
 const dayMs = 86_400_000
 const mostReads = 50
-
-export type CancelOutcome = 'CANCELLED' | 'CANCELLING' | 'ENDED'
 
 export class Executions {
   readonly #options: ExecutionsOptions

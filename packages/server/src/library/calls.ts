@@ -2,6 +2,7 @@
 import {
   type EnqueueOptions as AnyEnqueueOptions,
   type ScheduleOptions as AnyScheduleOptions,
+  type CancelOutcome,
   CarillonError,
   checkOptions,
   defaults,
@@ -251,10 +252,7 @@ export class CarillonCalls {
    * One that is to come never fires, a pending one never starts; a running one is told to stop and loses its lease after
    * the grace.
    */
-  async cancel(
-    executionId: string,
-    options: { tenant?: string; reason?: string } = {},
-  ): Promise<'CANCELLED' | 'CANCELLING' | 'ENDED'> {
+  async cancel(executionId: string, options: { tenant?: string; reason?: string } = {}): Promise<CancelOutcome> {
     const tenant = this.#tenantOf(options, checkCancel)
     this.#api.check('cancelExecution', { params: { executionId } })
     const { reason = 'CANCELLED' } = options

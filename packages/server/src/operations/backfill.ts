@@ -1,5 +1,5 @@
 /** Backfills: which occurrences of a job are meant, and the next ones to let go. */
-import { CarillonError } from '@carillon/contract'
+import { type BackfillInput, CarillonError } from '@carillon/contract'
 import { type BackfillPlan, type Counting, planBackfill, type SkippedRow } from '../domain/backfill.ts'
 import { firstIdAt, timeOf } from '../domain/identity.ts'
 import { jitterOffsetMs } from '../domain/jitter.ts'
@@ -17,13 +17,11 @@ import type { JobRecord } from '../store/rows.ts'
 const stretchLength = 500
 const mostStretches = 200
 
-export interface BackfillRequest {
+type Wanted = Pick<BackfillInput, 'from' | 'to' | 'includeSkipped' | 'concurrency'>
+
+export interface BackfillRequest extends Required<Wanted> {
   tenant: string
   jobId: string
-  from: string
-  to: string
-  includeSkipped: boolean
-  concurrency: number
   now: number
 }
 

@@ -1,5 +1,5 @@
 /** Long work as people ask for it: begun, looked at, stopped. The Operator does it. */
-import { CarillonError, type OperationKind } from '@carillon/contract'
+import { CarillonError, type DryRun, type OperationKind } from '@carillon/contract'
 import { newId } from '../domain/identity.ts'
 import type { ExecutionFilter } from '../executions/selection.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -27,15 +27,10 @@ export interface Begin {
   once?: Once<OperationRecord>
 }
 
-/** What it would touch, as far as it was counted. */
-export interface Count {
-  count: number
-  exact: boolean
-}
-
 /** Work that has been made out, but not begun. */
 export interface Prepared {
-  count: Count
+  /** What it would touch, as far as it was counted. */
+  count: DryRun
   begin(options: Begin): Promise<OperationRecord>
 }
 
@@ -88,7 +83,7 @@ export class Operations {
     { tenant, actor }: Asker,
     kind: OperationKind,
     params: OperationRecord['params'],
-    { count, exact }: Count,
+    { count, exact }: DryRun,
     { ratePerSec = null, once }: { ratePerSec?: number | null; once?: Once<OperationRecord> },
   ): Promise<OperationRecord> {
     await this.#requireRoom(tenant)

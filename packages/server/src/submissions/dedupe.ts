@@ -4,8 +4,9 @@
  * is a duplicate of stood there when it was read.
  */
 import {
+  type AnswerOf,
+  type api,
   CarillonError,
-  type DedupeVerdict,
   dedupeActions,
   dedupeFields,
   dedupeStates,
@@ -26,11 +27,8 @@ import { readJob, readKeptJob } from '../store/jobs/read.ts'
 import { type Created, type Owner, type SubmissionsOptions, submitted } from './submissions.ts'
 import { asSubmission, isDue, mayBeSubmission, submissionOf } from './work.ts'
 
-export interface DedupeAnswer {
-  verdict: DedupeVerdict
-  /** What stands. */
-  executionId: string
-}
+/** The execution that stands, and whether it is this one. */
+export type DedupeAnswer = NonNullable<AnswerOf<typeof api.createJob>['dedupe']>
 
 const maxTries = 50
 

@@ -1,22 +1,11 @@
 /** Submissions with a dedupe key that were enqueued in SQL and are to be decided. See functions/enqueue.sql. */
 import type { DedupeVerdict } from '@carillon/contract'
 import type { Database } from '../database.ts'
-import type { StoredPolicy } from '../rows.ts'
+import type { Submission } from '../executions/submit.ts'
 
-export interface DedupeRequest {
+export interface DedupeRequest extends Omit<Submission, 'executionId'> {
   /** The id that the caller got: its execution's, if it becomes one at the time it asked for. */
   id: string
-  tenant: string
-  name: string | null
-  pool: string
-  lane: number
-  handler: string
-  runAt: number
-  /** JSON text. */
-  payload: string | null
-  policy: StoredPolicy | null
-  labels: Record<string, string> | null
-  traceparent: string | null
   dedupe: object
 }
 

@@ -237,7 +237,7 @@ class Asked {
   }
 }
 
-function send(reply: FastifyReply, { status, body, text, stream, headers }: Reply): FastifyReply {
+function send(reply: FastifyReply, { status, body, text, stream, headers }: Reply<unknown>): FastifyReply {
   reply.code(status)
   if (headers) reply.headers(headers)
   if (stream) return reply.send(Readable.from(stream))

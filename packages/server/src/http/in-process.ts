@@ -77,7 +77,7 @@ async function answerOf(
   return answered(reply)
 }
 
-function answered({ body, text, headers }: Reply): unknown {
+function answered({ body, text, headers }: Reply<unknown>): unknown {
   if (text !== undefined) {
     const type = headers?.['content-type'] ?? 'application/json'
     return type.includes('json') ? JSON.parse(text) : text

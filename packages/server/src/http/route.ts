@@ -1,6 +1,6 @@
 /** What a route is: an operation of the contract and the function that answers it. No route knows Fastify. */
 import type { Scope } from '@carillon/contract'
-import type { ApiOperation, RequestOf } from '@carillon/contract/api'
+import type { AnswerOf, ApiOperation, RequestOf } from '@carillon/contract/api'
 import type { Services } from './services.ts'
 
 /** Who asks. */
@@ -24,10 +24,14 @@ export type RouteRequest<O extends ApiOperation> = RequestOf<O> & {
   signal: AbortSignal
 }
 
-export interface Reply {
+/** What a body may be that becomes the answer: as JSON a Date is the text of its instant. */
+export type BodyOf<O extends ApiOperation> = Shown<AnswerOf<O>>
+type Shown<T> = T extends string ? T | Date : T extends object ? { [F in keyof T]: Shown<T[F]> } : T
+
+export interface Reply<Body = never> {
   status: number
   /** Becomes JSON. */
-  body?: unknown
+  body?: Body
   /** Sent as it is, instead of `body`. */
   text?: string
   /** Sent piece by piece, each when the client has taken the one before; ends when `signal` aborts. Instead of `body`. */
@@ -37,21 +41,21 @@ export interface Reply {
 
 export interface Route<O extends ApiOperation = ApiOperation> {
   operation: O
-  answer: (request: RouteRequest<O>, services: Services) => Promise<Reply>
+  answer: (request: RouteRequest<O>, services: Services) => Promise<Reply<unknown>>
 }
 
 export function route<O extends ApiOperation>(
   operation: O,
-  answer: (request: RouteRequest<O>, services: Services) => Promise<Reply>,
+  answer: (request: RouteRequest<O>, services: Services) => Promise<Reply<BodyOf<O>>>,
 ): Route<O> {
   return { operation, answer }
 }
 
-export function ok(body: unknown, headers?: Record<string, string>): Reply {
+export function ok<Body>(body: Body, headers?: Record<string, string>): Reply<Body> {
   return { status: 200, body, headers }
 }
 
-export function created(body: unknown, headers?: Record<string, string>): Reply {
+export function created<Body>(body: Body, headers?: Record<string, string>): Reply<Body> {
   return { status: 201, body, headers }
 }
 

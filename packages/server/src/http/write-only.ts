@@ -12,7 +12,7 @@ export function mayRead({ scope }: ApiOperation, { scopes }: Caller): boolean {
 const data = ['payload', 'progress', 'result'] as const
 
 /** The same answer with null in their places. */
-export function withoutData(reply: Reply): Reply {
+export function withoutData(reply: Reply<unknown>): Reply<unknown> {
   const text = reply.text ?? (reply.body === undefined ? undefined : JSON.stringify(reply.body))
   if (text === undefined) return reply
   const shown: unknown = JSON.parse(text)

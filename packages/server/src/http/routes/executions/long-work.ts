@@ -1,5 +1,5 @@
 /** Answers to requests for long work. */
-import type { ApiOperation, api } from '@carillon/contract/api'
+import type { ApiOperation, api, DryRun } from '@carillon/contract/api'
 import type { Prepared } from '../../../operations/operations.ts'
 import { operationViewOf } from '../../../operations/view.ts'
 import type { OperationRecord } from '../../../store/operations/operations.ts'
@@ -15,7 +15,7 @@ export async function longWork(
   request: LongWorkRequest,
   { database }: Services,
   prepare: () => Promise<Prepared>,
-): Promise<Reply> {
+): Promise<Reply<DryRun>> {
   const { ratePerSec, dryRun } = request.body
   if (dryRun) return ok((await prepare()).count)
   const reply = await answerOnce(operation, request, database, async (key) => {

@@ -13,7 +13,7 @@ const mostErrors = 1_000
 /** What this node would refuse of these definitions. Nothing is created. */
 export const checkJobs = route(api.checkJobs, async ({ body, caller }, services) => {
   const { jobs, pools = [] } = body as { jobs: unknown[]; pools?: unknown[] }
-  const errors: ErrorDetail[] = pools.flatMap((name, at) => poolProblems(name, `/pools/${at}`))
+  const errors: (ErrorDetail & { pointer: string })[] = pools.flatMap((name, at) => poolProblems(name, `/pools/${at}`))
   const coming = new Set(pools)
   const breathe = breather()
   for (const [at, job] of jobs.entries()) {
@@ -27,12 +27,12 @@ export const checkJobs = route(api.checkJobs, async ({ body, caller }, services)
   return ok({ errors: errors.slice(0, mostErrors) })
 })
 
-function poolProblems(name: unknown, pointer: string): ErrorDetail[] {
+function poolProblems(name: unknown, pointer: string): (ErrorDetail & { pointer: string })[] {
   const problems = new Problems()
   problems.text(pointer, name, 200)
   const found = [...problems.error().errors]
   if (typeof name === 'string' && name.startsWith(reservedPrefix)) found.push(reserved(pointer))
-  return found
+  return found.map((problem) => ({ ...problem, pointer }))
 }
 
 /** Whether its pool is there, or will be, and its target allowed. */

@@ -1,4 +1,4 @@
-import { api } from '@carillon/contract/api'
+import { api, type Pool } from '@carillon/contract/api'
 import * as store from '../../../store/pools/pools.ts'
 import { type Caller, ok, type Reply, route } from '../../route.ts'
 import type { Services } from '../../services.ts'
@@ -13,7 +13,7 @@ export const resumePool = route(api.resumePool, ({ params, caller }, services) =
 )
 
 /** The installation's pools are the operator's to pause. */
-async function setPaused(name: string, paused: boolean, caller: Caller, services: Services): Promise<Reply> {
+async function setPaused(name: string, paused: boolean, caller: Caller, services: Services): Promise<Reply<Pool>> {
   const { key, pool } = await changeablePool(name, caller, services)
   await store.pausePool(services.database, { key, paused, actor: caller.actor })
   if (!paused) services.signals.publish({ kind: 'RESUMED', pool: key })

@@ -1,4 +1,4 @@
-import { api } from '@carillon/contract/api'
+import { api, type Worker } from '@carillon/contract/api'
 import { cursorOf, idOfCursor } from '../../../executions/cursor.ts'
 import { type ListedWorker, readWorkers } from '../../../store/workers/list.ts'
 import { ok, route } from '../../route.ts'
@@ -20,7 +20,7 @@ export const listWorkers = route(api.listWorkers, async ({ query, caller }, { da
   return ok({ items: workers.map(view), nextCursor: last ? cursorOf(last.workerId) : null })
 })
 
-function view({ live, registeredAt, seenAt, ...worker }: ListedWorker): object {
+function view({ live, registeredAt, seenAt, ...worker }: ListedWorker): Worker {
   return {
     ...worker,
     state: live ? 'LIVE' : 'SUSPECT',

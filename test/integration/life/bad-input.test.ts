@@ -47,8 +47,14 @@ describe('bad input is refused with a clear error, and nothing is stored', () =>
     ['a payload over 256 KiB', 'PAYLOAD_TOO_LARGE', /reference/i, () => carillon.enqueue(plain, 'x'.repeat(300_000))],
     ['a payload that is not JSON', 'PAYLOAD_INVALID', /BigInt|bigint/i, () => carillon.enqueue(plain, { n: 1n })],
     ['a negative delay', 'VALIDATION', /delayMs|whole number/, () => carillon.enqueue(plain, {}, { delayMs: -1 })],
-    ['a delay that is no number', 'VALIDATION', /NaN/, () => carillon.enqueue(plain, {}, { delayMs: Number.NaN })],
-    ['runAt in year 10000', 'TIME_OUT_OF_RANGE', /9999/, () => at('+010000-01-01T00:00:00Z')],
+    [
+      'a delay that is no number',
+      'VALIDATION',
+      /delayMs must be integer/,
+      () => carillon.enqueue(plain, {}, { delayMs: Number.NaN }),
+    ],
+    ['runAt in year 10000', 'TIME_OUT_OF_RANGE', /9999/, () => at(new Date('+010000-01-01T00:00:00Z'))],
+    ['runAt that is text of year 10000', 'VALIDATION', /runAt/, () => at('+010000-01-01T00:00:00Z')],
     ['runAt that is no time', 'VALIDATION', /ISO 8601/, () => at('tomorrow')],
     ['runAt without an offset', 'VALIDATION', /timezone/, () => at('2030-01-01T00:00:00')],
     ['a pool that does not exist', 'POOL_UNKNOWN', /batch-etl/, () => carillon.enqueue(lost, {})],
@@ -186,7 +192,7 @@ function cron(expression: string, timezone?: string): Promise<unknown> {
   return carillon.schedule(plain, {}, { cron: expression, timezone })
 }
 
-function at(runAt: string): Promise<unknown> {
+function at(runAt: string | Date): Promise<unknown> {
   return carillon.enqueue(plain, {}, { runAt })
 }
 

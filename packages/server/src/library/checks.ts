@@ -64,12 +64,12 @@ function wireOf(options: Record<string, unknown>): object {
   for (const name of unseen) if (options[name] !== undefined) put(name, undefined)
   for (const name of instants) {
     const value = options[name]
-    if (typeof value === 'number' || value instanceof Date) put(name, textOf(value))
+    // The library's own forms; whether they can be scheduled is decided where instants are read.
+    if (typeof value === 'number' || value instanceof Date) put(name, undefined)
+  }
+  // Not a number in JSON either: then it is refused once, for not being one.
+  for (const [name, value] of Object.entries(wire)) {
+    if (typeof value === 'number' && !Number.isFinite(value)) put(name, String(value))
   }
   return wire
-}
-
-function textOf(value: number | Date): string {
-  const at = new Date(value)
-  return Number.isNaN(at.getTime()) ? String(value) : at.toISOString()
 }

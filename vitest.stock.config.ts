@@ -26,8 +26,8 @@ export default defineConfig({
           ...shared,
           name: 'pgbouncer',
           include: [integration],
-          // It watches the locks of each connection, which a pooler lends to one after the other.
-          exclude: ['test/integration/races/lock-order.test.ts'],
+          // They watch the locks of each connection, which a pooler lends to one after the other.
+          exclude: ['test/integration/races/{lock-order,operations-locks}.test.ts'],
           globalSetup: ['./test/support/pgbouncer-setup.ts'],
           setupFiles: ['./test/support/behind-pgbouncer.ts'],
         },

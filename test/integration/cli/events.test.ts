@@ -48,7 +48,8 @@ describe('carillon events', () => {
     ])
     await until(async () => {
       for (const verb of ['pause', 'resume']) await on.ask(`POST /v1/jobs/${body.jobId}/${verb}`)
-      return started.output().includes('job.resumed')
+      // It may begin to listen between the two.
+      return ['job.paused', 'job.resumed'].every((type) => started.output().includes(type))
     })
     process.kill(started.child.pid!, 'SIGTERM')
     const { exitCode, json } = await started.ended

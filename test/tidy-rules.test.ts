@@ -76,7 +76,7 @@ describe('import direction', () => {
     ['domain/a.ts', './b.ts'],
     ['store/jobs/a.ts', '../../domain/b.ts'],
     ['leadership/a.ts', '../signals/port.ts'],
-    ['scheduling/a.ts', '../hot-window/port.ts'],
+    ['scheduling/a.ts', '../due-source/port.ts'],
     ['workers/a.ts', '../completion/b.ts'],
     ['http/routes/jobs/a.ts', '../../../jobs/b.ts'],
     ['main.ts', './upkeep/b.ts'],

@@ -1,6 +1,6 @@
 /** How a leader fires what is due: in batches, several at once when there is enough, and none is lost with a failure. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { Wheel } from '../../packages/server/src/hot-window/wheel.ts'
+import { PostgresDueSource } from '../../packages/server/src/due-source/postgres.ts'
 import type { Leadership } from '../../packages/server/src/leadership/port.ts'
 import { createLogger } from '../../packages/server/src/observability/logger.ts'
 import { Scheduler } from '../../packages/server/src/scheduling/scheduler.ts'
@@ -29,9 +29,12 @@ beforeEach(async () => {
     async start() {},
     async stop() {},
   }
+  const { database } = store
+  const clock = { now: () => Date.now() }
+  const isolation = new Isolation({ database, logger: createLogger('silent') })
+  const source = new PostgresDueSource({ database, clock, isolation })
   scheduler = new Scheduler({
-    isolation: new Isolation({ database: store.database, logger: createLogger('silent') }),
-    ...{ database: store.database, leadership, window: new Wheel(), signals: deaf, clock: { now: () => Date.now() } },
+    ...{ database, isolation, leadership, source, signals: deaf, clock },
     ...{ pollMs: 1_000, windowMs: 5_000, logger: createLogger('silent') },
     tag: async (flows) => {
       await beforeBatch()

@@ -8,7 +8,7 @@ import { importsOf, isTest, type SourceFile } from './source-tree.ts'
 import type { Offence } from './tidy-rules.ts'
 
 const foundation = ['lib', 'domain']
-const seams = ['leadership', 'hot-window', 'queue', 'signals']
+const seams = ['leadership', 'due-source', 'queue', 'signals']
 const middle = ['scheduling', 'admission', 'dispatch', 'completion', 'upkeep', 'jobs']
 /** What the ways in share: each puts together what the middle does. */
 const services = ['workers', 'submissions', 'executions', 'operations', 'events', 'verification', 'quarantine']
@@ -24,7 +24,7 @@ export const serverRules: Record<string, { may: string[]; why: string }> = {
   store: { may: [...foundation, 'observability'], why: 'the truth does not depend on who asks for it' },
   signals: { may: [...foundation, 'store', 'observability'], why: 'a seam answers one question' },
   leadership: { may: [...foundation, 'store', 'observability', 'signals'], why: 'a seam; its changes are signalled' },
-  'hot-window': { may: [...foundation, 'store', 'observability'], why: 'a seam answers one question' },
+  'due-source': { may: [...foundation, 'store', 'observability'], why: 'a seam answers one question' },
   queue: { may: [...foundation, 'store', 'observability'], why: 'a seam answers one question' },
   pulse: { may: [...foundation, 'store', 'observability'], why: 'it beats while everything else is busy' },
   ...Object.fromEntries(

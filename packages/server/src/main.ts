@@ -12,11 +12,12 @@ import { Completion } from './completion/completion.ts'
 import type { EngineConfig } from './config/engine-config.ts'
 import { Dispatcher } from './dispatch/dispatcher.ts'
 import { newId } from './domain/identity.ts'
+import type { DueSource } from './due-source/port.ts'
+import { PostgresDueSource } from './due-source/postgres.ts'
 import { Events } from './events/events.ts'
 import { Ends } from './executions/ends.ts'
 import { Executions } from './executions/executions.ts'
 import { Explainer } from './executions/explainer.ts'
-import { Wheel } from './hot-window/wheel.ts'
 import { FailureWatch } from './jobs/failure-watch.ts'
 import { Jobs } from './jobs/jobs.ts'
 import { KnownPools } from './jobs/pools.ts'
@@ -60,6 +61,7 @@ export interface EngineParts {
   database?: Database
   clock?: OffsetClock
   signals?: Signals
+  dueSource?: DueSource
   pulse?: (settings: PulseSettings) => PulsePart
   metrics?: Metrics
   /** Of the tz database. */
@@ -155,7 +157,7 @@ export class Engine implements Service {
       database,
       isolation,
       leadership,
-      window: new Wheel(),
+      source: parts.dueSource ?? new PostgresDueSource({ database, clock, isolation }),
       signals,
       clock,
       tag,

@@ -1,14 +1,15 @@
 /**
- * The shard leader's work: keep the hot window filled and FIRE what is due, in batches, in turns over tenants.
+ * The shard leader's work: claim from the due source what is due in the next seconds, keep it in a timing wheel, and FIRE
+ * it when its time has come, in batches, in turns over tenants.
  *
- * What must stay true: an entry taken from the window is fired, or put back, or dropped because the database refused it
- * (then a later read finds whatever stands there now). FIRE decides, not this.
+ * What must stay true: an entry taken from the wheel is fired and confirmed, or put back, or given back to the source (then a
+ * later claim brings what PostgreSQL has then). FIRE decides, not this.
  */
 import type { Flow } from '../domain/fairness.ts'
-import type { HotEntry, HotWindow } from '../hot-window/port.ts'
+import type { Confirmation, DueOccurrence, DueReturn, DueSource } from '../due-source/port.ts'
 import type { Leadership, LedShard } from '../leadership/port.ts'
 import { BatchLimit } from '../lib/batch-limit.ts'
-import { type Clock, monotonicMs } from '../lib/clock.ts'
+import type { Clock } from '../lib/clock.ts'
 import { Loop } from '../lib/loop.ts'
 import type { Service } from '../lib/service.ts'
 import type { Logger } from '../observability/logger.ts'
@@ -22,20 +23,22 @@ import type { QueuedWork } from '../store/rows.ts'
 import { fire, type Move, type Occurrence } from '../store/schedules/fire.ts'
 import { wasTooSlow } from '../store/trouble.ts'
 import { type PlannedFire, planSchedule } from './plan.ts'
-import { WindowReader } from './reader.ts'
+import { Wheel, type WheelEntry } from './wheel.ts'
 
 /** Not larger: what comes due while a batch is fired waits for the next. See docs/decisions/0026-several-batches-of-fires.md. */
 const batchSize = 500
 /** Batches under way at once. The others find something only when more is due than the first one took. */
 const fireConcurrency = 3
-/** An entry the database did not move is tried again so soon, so often; after that the next read decides. */
+/** An entry that FIRE did not move is tried again after `againMs`, `maxTries` times in all; then it is given back. */
 const againMs = 25
 const maxTries = 4
+/** Above this nothing more is claimed; what is due first is in the wheel. */
+const maxEntries = 200_000
 
 export interface SchedulerOptions {
   database: Database
   leadership: Leadership
-  window: HotWindow
+  source: DueSource
   signals: Signals
   clock: Clock
   tag: (flows: readonly Flow[]) => Promise<number[]>
@@ -47,28 +50,27 @@ export interface SchedulerOptions {
   logger: Logger
 }
 
-type ScheduleEntry = HotEntry & { source: 'schedules' }
-type ReturnEntry = HotEntry & { source: ReturnSource }
-type Planned = PlannedFire & { entry: ScheduleEntry }
+type OccurrenceEntry = WheelEntry & { entry: DueOccurrence }
+type ReturnEntry = WheelEntry & { entry: DueReturn }
+type Planned = PlannedFire & { held: OccurrenceEntry }
 
 export class Scheduler implements Service {
   readonly #options: SchedulerOptions
-  readonly #reader: WindowReader
-  readonly #readLoop: Loop
+  readonly #wheel = new Wheel()
+  readonly #claimLoop: Loop
   readonly #fireLoop: Loop
   readonly #limit = new BatchLimit(batchSize)
   #unsubscribe: (() => void)[] = []
 
   constructor(options: SchedulerOptions) {
     this.#options = options
-    const { database, window, clock, windowMs, logger, isolation } = options
-    this.#reader = new WindowReader({ database, window, clock, windowMs, isolation })
-    this.#readLoop = new Loop({
-      name: 'hot window',
+    const { logger } = options
+    this.#claimLoop = new Loop({
+      name: 'claim of what is due',
       everyMs: options.pollMs,
       logger,
       runOnce: async () => {
-        await this.#reader.runOnce(this.#options.leadership.shards().map((s) => s.shard))
+        await this.#claim()
         this.#fireLoop.wake()
       },
     })
@@ -76,76 +78,93 @@ export class Scheduler implements Service {
   }
 
   async start(): Promise<void> {
-    const { leadership, signals, window } = this.#options
+    const { leadership, signals, source, clock, windowMs } = this.#options
     this.#unsubscribe = [
       leadership.onChange((shards) => {
-        window.keepOnly(new Set(shards.map((s) => s.shard)))
-        this.#reader.forget()
-        this.#readLoop.wake()
+        this.#wheel.keepOnly(new Set(shards.map((s) => s.shard)))
+        this.#claimLoop.wake()
       }),
       signals.subscribe((signal) => {
-        if (signal.kind === 'DUE' && this.#reader.hint(signal.at)) this.#readLoop.wake()
+        if (signal.kind !== 'DUE' || signal.at > clock.now() + windowMs) return
+        source.hint(signal.at)
+        this.#claimLoop.wake()
       }),
     ]
-    await this.#readLoop.start()
+    await this.#claimLoop.start()
     await this.#fireLoop.start()
   }
 
   async stop(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe()
-    await this.#readLoop.stop()
+    await this.#claimLoop.stop()
     await this.#fireLoop.stop()
   }
 
-  /** Reads and fires what is due now. For tests and simulation. */
+  /** Claims and fires what is due now. For tests and simulation. */
   async runOnce(): Promise<void> {
-    await this.#reader.runOnce(this.#options.leadership.shards().map((s) => s.shard))
+    await this.#claim()
     await this.#fireDue()
+  }
+
+  #claim(): Promise<void> {
+    const { source, leadership, clock, windowMs } = this.#options
+    return source.claim({
+      shards: leadership.shards(),
+      until: Math.ceil(clock.now() + windowMs),
+      behind: this.#wheel.nextDue() === 0,
+      take: (entries) => {
+        for (const entry of entries) {
+          const key = entry.source === 'schedules' ? entry.jobId : entry.executionId
+          this.#wheel.put({ key, at: entry.due, tries: 0, entry })
+        }
+        return this.#wheel.size <= maxEntries
+      },
+    })
   }
 
   /** Fires everything that is due; answers how long until the next. */
   async #fireDue(): Promise<number> {
-    const { window, clock } = this.#options
+    const { clock } = this.#options
     const { aheadMs = 1 } = clock
     const fired = await Promise.allSettled(Array.from({ length: fireConcurrency }, () => this.#fireInTurn(aheadMs)))
     for (const each of fired) if (each.status === 'rejected') throw each.reason
-    const next = window.nextDue()
+    const next = this.#wheel.nextDue()
     return next === null ? this.#options.pollMs : Math.max(0, next + aheadMs - clock.now())
   }
 
   /** Takes a batch, fires it, and so on until nothing is due. `aheadMs`: the database compares due times with its own clock. */
   async #fireInTurn(aheadMs: number): Promise<void> {
-    const { window, clock, leadership } = this.#options
+    const { clock, leadership } = this.#options
     for (;;) {
       const now = clock.now() - aheadMs
-      const batch = window.take(now, this.#limit.current)
+      const batch = this.#wheel.take(now, this.#limit.current)
       if (batch.length === 0) return
       try {
         await this.#limit.watch(() => this.#fireBatch(batch, leadership.shards(), now), wasTooSlow)
       } catch (error) {
         // Whether it happened is not known: put all back, FIRE refuses what has moved.
-        for (const entry of batch) window.put(entry)
+        for (const held of batch) this.#wheel.put(held)
         throw error
       }
     }
   }
 
-  async #fireBatch(batch: HotEntry[], led: readonly LedShard[], now: number): Promise<void> {
+  async #fireBatch(batch: WheelEntry[], led: readonly LedShard[], now: number): Promise<void> {
     await this.#fireSchedules(batch, led, now)
     for (const source of ['retries', 'submissions'] as const) await this.#fireReturns(source, batch, led, now)
   }
 
-  async #fireSchedules(batch: HotEntry[], led: readonly LedShard[], now: number): Promise<void> {
-    const entries = batch.filter((entry) => entry.source === 'schedules')
+  async #fireSchedules(batch: WheelEntry[], led: readonly LedShard[], now: number): Promise<void> {
+    const entries = batch.filter(({ entry }) => entry.source === 'schedules') as OccurrenceEntry[]
     if (entries.length === 0) return
     // A definition that cannot be planned is set aside: its job is paused.
     const planned = await this.#options.isolation.each(
       'plan of a fire',
       entries,
-      (entry): Planned => ({ entry, ...planSchedule(entry.schedule, now) }),
-      (entry) => scheduleRow(entry.key),
+      (held): Planned => ({ held, ...planSchedule(held.entry, now) }),
+      (held) => scheduleRow(held.key),
     )
-    const rowOf = ({ entry, occurrences }: Planned) => scheduleRow(entry.key, occurrences[0]?.executionId)
+    const rowOf = ({ held, occurrences }: Planned) => scheduleRow(held.key, occurrences[0]?.executionId)
     const { isolation, tag } = this.#options
     const tagged = await isolation.run('tags of schedules', planned, (part) => this.#tag(part, tag), rowOf)
     const ready = tagged.done.flatMap(({ items }) => items)
@@ -157,8 +176,8 @@ export class Scheduler implements Service {
   async #tag(planned: Planned[], tag: SchedulerOptions['tag']): Promise<void> {
     const firing: Occurrence[] = []
     const flows: Flow[] = []
-    for (const { entry, occurrences } of planned) {
-      const { pool, lane, tenant } = entry.schedule.job
+    for (const { held, occurrences } of planned) {
+      const { pool, lane, tenant } = held.entry.job
       for (const occurrence of occurrences) {
         if (occurrence.skip) continue
         firing.push(occurrence)
@@ -174,7 +193,7 @@ export class Scheduler implements Service {
   async #fire(planned: Planned[], led: readonly LedShard[]): Promise<void> {
     const moves: Move[] = planned.map(({ move }) => move)
     const occurrences = planned.flatMap((each) => each.occurrences)
-    const entries = planned.map(({ entry }) => entry)
+    const entries = planned.map(({ held }) => held)
     const fired = await fire(this.#options.database, shardsOf(entries, led), moves, occurrences)
     this.#announce(fired.queued)
     if (fired.collisions.length > 0) {
@@ -186,68 +205,67 @@ export class Scheduler implements Service {
         'occurrences older than the kept history were passed over',
       )
     }
-    const asOf = monotonicMs()
     const moved = new Set(fired.moved)
-    for (const { entry, move } of planned) {
-      if (!moved.has(entry.key)) this.#again(entry)
-      else if (move.nextDue !== null && move.nextDue <= this.#reader.windowEnd) {
+    const { source } = this.#options
+    source.confirm(planned.filter(({ held }) => moved.has(held.key)).map(confirmationOf))
+    for (const { held, move } of planned) {
+      if (!moved.has(held.key)) this.#again(held)
+      else if (move.nextDue !== null && move.nextDue <= source.claimedUntil) {
         // The same objects again: whoever has taken an entry has it alone, and new ones would live just too long for V8.
-        const { schedule } = entry
-        schedule.nominal = move.nextNominal!
-        schedule.due = move.nextDue
-        schedule.fires += move.fires
-        this.#options.window.put(Object.assign(entry, { due: move.nextDue, tries: 0, asOf }))
+        const { entry } = held
+        entry.nominal = move.nextNominal!
+        entry.due = move.nextDue
+        entry.fires += move.fires
+        held.at = move.nextDue
+        held.tries = 0
+        this.#wheel.put(held)
       }
     }
   }
 
-  async #fireReturns(source: ReturnSource, batch: HotEntry[], led: readonly LedShard[], now: number): Promise<void> {
-    const entries = batch.filter((entry) => entry.source === source)
+  async #fireReturns(from: ReturnSource, batch: WheelEntry[], led: readonly LedShard[], now: number): Promise<void> {
+    const entries = batch.filter(({ entry }) => entry.source === from) as ReturnEntry[]
     if (entries.length === 0) return
-    const { isolation, tag } = this.#options
-    const items = entries.flatMap((entry) =>
-      entry.source === 'schedules' ? [] : [{ entry: entry as ReturnEntry, tag: 0 }],
-    )
+    const { isolation, tag, source } = this.#options
+    const items = entries.map((held) => ({ held, tag: 0 }))
     type Tagged = (typeof items)[number]
-    const rowOf = ({ entry }: Tagged) => executionRow(source, entry.key)
+    const rowOf = ({ held }: Tagged) => executionRow(from, held.key)
     const reserve = async (part: Tagged[]) => {
-      const tags = await tag(part.map(({ entry }) => entry.item))
+      const tags = await tag(part.map(({ held }) => held.entry))
       part.forEach((each, i) => {
         each.tag = tags[i]!
       })
     }
-    const tagged = await isolation.run(`tags of ${source}`, items, reserve, rowOf)
+    const tagged = await isolation.run(`tags of ${from}`, items, reserve, rowOf)
     const move = async (part: Tagged[]) => {
-      const named = part.map(({ entry, tag: reserved }) => ({ executionId: entry.key, tag: reserved }))
+      const named = part.map(({ held, tag: reserved }) => ({ executionId: held.key, tag: reserved }))
       const shards = shardsOf(
-        part.map(({ entry }) => entry),
+        part.map(({ held }) => held),
         led,
       )
-      const { moved, queued } = await fireReturns(this.#options.database, source, shards, named)
+      const { moved, queued } = await fireReturns(this.#options.database, from, shards, named)
       this.#announce(queued)
       const done = new Set(moved)
-      const items = part.flatMap(({ entry }) => (done.has(entry.key) ? [entry.item] : []))
-      if (source === 'submissions') this.#options.onSubmitted?.(items)
-      for (const { entry } of part) if (!done.has(entry.key) && entry.due <= now) this.#again(entry)
+      const fired = part.flatMap(({ held }) => (done.has(held.key) ? [held.entry] : []))
+      source.confirm(fired.map((entry) => ({ entry, next: null })))
+      if (from === 'submissions') this.#options.onSubmitted?.(fired)
+      for (const { held } of part) if (!done.has(held.key) && held.at <= now) this.#again(held)
     }
     const ready = tagged.done.flatMap((each) => each.items)
-    const fired = await isolation.run(`FIRE of ${source}`, ready, move, rowOf, this.#sieveOf(source))
+    const fired = await isolation.run(`FIRE of ${from}`, ready, move, rowOf, this.#sieveOf(from))
     const stopped = tagged.stoppedBy ?? fired.stoppedBy
     if (stopped) throw stopped.error
   }
 
-  #sieveOf(source: ReturnSource): Sieve<{ entry: ReturnEntry }> | undefined {
-    if (source === 'retries') return undefined
-    const idOf = ({ entry }: { entry: ReturnEntry }) => entry.key
+  #sieveOf(from: ReturnSource): Sieve<{ held: ReturnEntry }> | undefined {
+    if (from === 'retries') return undefined
+    const idOf = ({ held }: { held: ReturnEntry }) => held.key
     return { idOf, find: (items) => findUnusableSubmissions(this.#options.database, items.map(idOf)) }
   }
 
-  #again(entry: HotEntry): void {
-    if (entry.tries + 1 >= maxTries) {
-      this.#reader.lookBackTo(entry.source === 'schedules' ? entry.schedule.due : entry.item.due)
-      return
-    }
-    this.#options.window.put({ ...entry, due: this.#options.clock.now() + againMs, tries: entry.tries + 1 })
+  #again(held: WheelEntry): void {
+    if (held.tries + 1 >= maxTries) this.#options.source.giveBack([held.entry])
+    else this.#wheel.put({ ...held, at: this.#options.clock.now() + againMs, tries: held.tries + 1 })
   }
 
   #announce(queued: QueuedWork[]): void {
@@ -255,7 +273,11 @@ export class Scheduler implements Service {
   }
 }
 
-function shardsOf(entries: HotEntry[], led: readonly LedShard[]): LedShard[] {
-  const wanted = new Set(entries.map((entry) => entry.shard))
+function confirmationOf({ held: { entry }, move: { nextNominal, nextDue } }: Planned): Confirmation {
+  return { entry, next: nextDue === null ? null : { nominal: nextNominal!, due: nextDue } }
+}
+
+function shardsOf(entries: WheelEntry[], led: readonly LedShard[]): LedShard[] {
+  const wanted = new Set(entries.map(({ entry }) => entry.shard))
   return led.filter((s) => wanted.has(s.shard))
 }

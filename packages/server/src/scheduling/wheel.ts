@@ -1,34 +1,43 @@
 /**
- * The hot window in memory: a timing wheel. Entries lie in slots of 10 ms; taking what is due empties the slots that
- * have passed into queues by tenant, from which it is dealt out in turns. Adding and taking cost the same whatever the
- * number of entries.
+ * A timing wheel: what a leader has claimed from the due source, until its time comes. Entries lie in slots of 10 ms; taking
+ * what is due empties the slots that have passed into queues by tenant, from which it is dealt out in turns. Adding and
+ * taking cost the same whatever the number of entries. It is a copy: losing it loses nothing.
  */
 import { takeInTurns } from '../domain/fairness.ts'
-import type { HotEntry, HotWindow } from './port.ts'
+import type { DueEntry } from '../due-source/port.ts'
 
 const slotMs = 10
 
-export class Wheel implements HotWindow {
-  readonly #entries = new Map<string, HotEntry>()
+export interface WheelEntry {
+  /** The id of its job or execution. */
+  key: string
+  /** When to take it: when it is due, or when to try again. */
+  at: number
+  tries: number
+  entry: DueEntry
+}
+
+export class Wheel {
+  readonly #entries = new Map<string, WheelEntry>()
   readonly #slots = new Map<number, Set<string>>()
   /** Numbers of the slots in use, smallest first; a few hundred at most. */
   #order: number[] = []
-  readonly #due = new Map<string, HotEntry[]>()
+  readonly #due = new Map<string, WheelEntry[]>()
 
   get size(): number {
     return this.#entries.size
   }
 
-  put(entry: HotEntry): void {
+  /** Adds an entry, or replaces the one with the same key if it is newer. */
+  put(entry: WheelEntry): void {
     const known = this.#entries.get(entry.key)
     if (known) {
       // A read that began before a FIRE was answered may bring what stood there before it.
-      if (known.asOf > entry.asOf) return
-      if (known.due === entry.due && sameVersion(known, entry)) return
-      this.#slots.get(slotOf(known.due))?.delete(known.key)
+      if (!isNewer(entry.entry, known.entry)) return
+      this.#slots.get(slotOf(known.at))?.delete(known.key)
     }
     this.#entries.set(entry.key, entry)
-    const slot = slotOf(entry.due)
+    const slot = slotOf(entry.at)
     let keys = this.#slots.get(slot)
     if (!keys) {
       keys = new Set()
@@ -38,9 +47,10 @@ export class Wheel implements HotWindow {
     keys.add(entry.key)
   }
 
-  take(now: number, max: number): HotEntry[] {
+  /** Takes what is due at `now`, at most `max`, in turns over tenants. */
+  take(now: number, max: number): WheelEntry[] {
     this.#collect(now)
-    const taken: HotEntry[] = []
+    const taken: WheelEntry[] = []
     while (taken.length < max && this.#due.size > 0) {
       for (const entry of takeInTurns(this.#due, max - taken.length)) {
         if (!this.#holds(entry)) continue
@@ -51,26 +61,28 @@ export class Wheel implements HotWindow {
     return taken
   }
 
+  /** When the earliest entry is due; null if there is none. 0: some that were due are still to be taken. */
   nextDue(): number | null {
     for (const queue of this.#due.values()) if (queue.some((entry) => this.#holds(entry))) return 0
     // Slots whose entries were all replaced or forgotten say nothing about when to wake up.
     const first = this.#order.find((slot) => this.#slots.get(slot)!.size > 0)
     if (first === undefined) return null
     let due = Number.POSITIVE_INFINITY
-    for (const key of this.#slots.get(first)!) due = Math.min(due, this.#entries.get(key)!.due)
+    for (const key of this.#slots.get(first)!) due = Math.min(due, this.#entries.get(key)!.at)
     return due
   }
 
+  /** Forgets the entries of shards that are not led any more. */
   keepOnly(shards: ReadonlySet<number>): void {
-    for (const entry of this.#entries.values()) {
+    for (const { key, at, entry } of this.#entries.values()) {
       if (shards.has(entry.shard)) continue
-      this.#entries.delete(entry.key)
-      this.#slots.get(slotOf(entry.due))?.delete(entry.key)
+      this.#entries.delete(key)
+      this.#slots.get(slotOf(at))?.delete(key)
     }
   }
 
   /** False: replaced or forgotten while it lay among what is due. */
-  #holds(entry: HotEntry): boolean {
+  #holds(entry: WheelEntry): boolean {
     return this.#entries.get(entry.key) === entry
   }
 
@@ -80,13 +92,14 @@ export class Wheel implements HotWindow {
       if (slot > slotOf(now)) break
       const keys = this.#slots.get(slot)!
       // First due, first fired, and so first leased within a tenant.
-      const entries = Array.from(keys, (key) => this.#entries.get(key)!).sort((a, b) => a.due - b.due)
+      const entries = Array.from(keys, (key) => this.#entries.get(key)!).sort((a, b) => a.at - b.at)
       for (const entry of entries) {
-        if (entry.due > now) break
+        if (entry.at > now) break
         keys.delete(entry.key)
-        const queue = this.#due.get(entry.tenant)
+        const { tenant } = entry.entry
+        const queue = this.#due.get(tenant)
         if (queue) queue.push(entry)
-        else this.#due.set(entry.tenant, [entry])
+        else this.#due.set(tenant, [entry])
       }
       // The slot that `now` lies in may still hold entries of its later milliseconds.
       if (keys.size > 0) break
@@ -97,13 +110,18 @@ export class Wheel implements HotWindow {
   }
 }
 
-function slotOf(due: number): number {
-  return Math.floor(due / slotMs)
+function slotOf(at: number): number {
+  return Math.floor(at / slotMs)
 }
 
-function sameVersion(a: HotEntry, b: HotEntry): boolean {
-  if (a.source !== b.source) return false
-  return a.source !== 'schedules' || b.source !== 'schedules' || a.schedule.version === b.schedule.version
+/** Within a version of a job nominal times only grow. A one-shot or a submission comes before the retries of its execution. */
+function isNewer(entry: DueEntry, known: DueEntry): boolean {
+  if (entry.source !== known.source) return known.source !== 'retries'
+  if (entry.source === 'schedules' && known.source === 'schedules') {
+    if (entry.version !== known.version) return entry.version > known.version
+    if (entry.nominal !== known.nominal) return entry.nominal > known.nominal
+  }
+  return entry.due !== known.due
 }
 
 function insertSorted(order: number[], slot: number): void {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { HotEntry } from './port.ts'
-import { Wheel } from './wheel.ts'
+import type { DueOccurrence, DueReturn } from '../due-source/port.ts'
+import { Wheel, type WheelEntry } from './wheel.ts'
 
 interface Given {
   key: string
@@ -9,17 +9,22 @@ interface Given {
   due: number
   shard?: number
   version?: number
-  asOf?: number
+  nominal?: number
+  tries?: number
 }
 
-function entry({ key, tenant, due, shard = 0, version = 1, asOf = 0 }: Given): HotEntry {
-  const schedule = { jobId: key, shard, version, nominal: due, due, fires: 0 } as (HotEntry & {
-    source: 'schedules'
-  })['schedule']
-  return { key, tenant, due, shard, tries: 0, asOf, source: 'schedules', schedule }
+function entry({ key, tenant, due, shard = 0, version = 1, nominal = due, tries = 0 }: Given): WheelEntry {
+  const job = {} as DueOccurrence['job']
+  const occurrence = { source: 'schedules', jobId: key, version, nominal, due, shard, tenant, fires: 0, job } as const
+  return { key, at: due, tries, entry: { ...occurrence } }
 }
 
-const keys = (entries: HotEntry[]) => entries.map(({ key }) => key)
+function aRetry(key: string, due: number): WheelEntry {
+  const retry: DueReturn = { source: 'retries', executionId: key, due, shard: 0, tenant: 't', pool: 'p', lane: 0 }
+  return { key, at: due, tries: 0, entry: retry }
+}
+
+const keys = (entries: WheelEntry[]) => entries.map(({ key }) => key)
 
 describe('the wheel', () => {
   it('gives nothing before its time, not even within its slot', () => {
@@ -42,20 +47,41 @@ describe('the wheel', () => {
     for (const key of ['a', 'b', 'c']) wheel.put(entry({ key, tenant: 't', due: 100 }))
     expect(wheel.take(100, 1)).toHaveLength(1)
     wheel.put(entry({ key: 'b', tenant: 't', due: 300 }))
-    wheel.put(entry({ key: 'c', tenant: 't', due: 100, version: 2 }))
+    wheel.put(entry({ key: 'c', tenant: 't', due: 50, version: 2 }))
     const [taken, ...others] = wheel.take(200, 10)
-    expect(taken?.source === 'schedules' && taken.schedule.version).toBe(2)
+    expect(taken && versionOf(taken)).toBe(2)
     expect(others).toEqual([])
     expect(keys(wheel.take(300, 10))).toEqual(['b'])
   })
 
-  it('keeps what is known over what was read before that', () => {
+  it('keeps the later occurrence of a job over an earlier one, and the newer version over the older', () => {
     const wheel = new Wheel()
-    wheel.put(entry({ key: 'a', tenant: 't', due: 2_000, asOf: 20 }))
-    wheel.put(entry({ key: 'a', tenant: 't', due: 1_000, asOf: 19 }))
+    wheel.put(entry({ key: 'a', tenant: 't', due: 2_000 }))
+    wheel.put(entry({ key: 'a', tenant: 't', due: 1_000 }))
     expect(wheel.take(1_500, 10)).toEqual([])
-    wheel.put(entry({ key: 'a', tenant: 't', due: 1_200, asOf: 20 }))
+    wheel.put(entry({ key: 'a', tenant: 't', due: 1_200, version: 2 }))
+    wheel.put(entry({ key: 'a', tenant: 't', due: 1_100, nominal: 9_000 }))
+    expect(wheel.take(1_199, 10)).toEqual([])
     expect(keys(wheel.take(1_500, 10))).toEqual(['a'])
+  })
+
+  it('keeps an entry that is to be tried again, though it is read again meanwhile', () => {
+    const wheel = new Wheel()
+    wheel.put({ ...entry({ key: 'a', tenant: 't', due: 1_000, tries: 1 }), at: 1_025 })
+    wheel.put(entry({ key: 'a', tenant: 't', due: 1_000 }))
+    expect(wheel.take(1_024, 10)).toEqual([])
+    expect(wheel.take(1_025, 10)).toMatchObject([{ tries: 1 }])
+  })
+
+  it('replaces a one-shot by the retry of its execution, which has the same id; never the other way', () => {
+    const wheel = new Wheel()
+    wheel.put(entry({ key: 'a', tenant: 't', due: 1_000 }))
+    wheel.put(aRetry('a', 3_000))
+    wheel.put(entry({ key: 'a', tenant: 't', due: 1_000 }))
+    expect(wheel.take(2_000, 10)).toEqual([])
+    wheel.put(aRetry('a', 2_500))
+    expect(keys(wheel.take(2_500, 10))).toEqual(['a'])
+    expect(wheel.size).toBe(0)
   })
 
   it('forgets the shards that are not led any more, also what was due already', () => {
@@ -88,7 +114,7 @@ describe('the wheel', () => {
     for (let i = 0; i < 1_000; i++) wheel.put(entry({ key: `a${i}`, tenant: 'a', due: 100 }))
     for (let i = 0; i < 3; i++) wheel.put(entry({ key: `b${i}`, tenant: 'b', due: 101 }))
     const first = wheel.take(200, 10)
-    expect(first.filter(({ tenant }) => tenant === 'b')).toHaveLength(3)
+    expect(first.filter(({ entry: { tenant } }) => tenant === 'b')).toHaveLength(3)
     expect(wheel.take(200, 10)).toHaveLength(10)
   })
 })
@@ -132,31 +158,31 @@ describe('beside a plain list', () => {
     fc.assert(
       fc.property(fc.array(steps, { maxLength: 120 }), (life) => {
         const wheel = new Wheel()
-        const list = new Map<string, HotEntry>()
+        const list = new Map<string, WheelEntry>()
         let now = 1_000
         for (const step of life) {
           if (step.what === 'put') {
             const given = entry({ ...step, due: now + step.inMs })
             const known = list.get(step.key)
-            const same = known?.due === given.due && versionOf(known) === versionOf(given)
-            if (!same) list.set(step.key, given)
+            const order = known ? versionOf(given) - versionOf(known) || given.at - known.at : 1
+            if (order > 0) list.set(step.key, given)
             wheel.put(given)
           } else if (step.what === 'keepOnly') {
-            for (const { key, shard } of list.values()) if (!step.shards.includes(shard)) list.delete(key)
+            for (const { key, entry: held } of list.values()) if (!step.shards.includes(held.shard)) list.delete(key)
             wheel.keepOnly(new Set(step.shards))
           } else {
             now += step.afterMs
-            const due = [...list.values()].filter((e) => e.due <= now)
+            const due = [...list.values()].filter((e) => e.at <= now)
             const taken = wheel.take(now, step.max)
             expect(taken).toHaveLength(Math.min(step.max, due.length))
             for (const e of taken) {
               expect(list.get(e.key)).toBe(e)
-              expect(e.due).toBeLessThanOrEqual(now)
+              expect(e.at).toBeLessThanOrEqual(now)
               list.delete(e.key)
             }
           }
           expect(wheel.size).toBe(list.size)
-          const earliest = Math.min(...[...list.values()].map((e) => e.due))
+          const earliest = Math.min(...[...list.values()].map((e) => e.at))
           const next = wheel.nextDue()
           if (list.size === 0) expect(next).toBeNull()
           else if (earliest > now) expect(next).toBe(earliest)
@@ -168,6 +194,6 @@ describe('beside a plain list', () => {
   })
 })
 
-function versionOf(e: HotEntry): number | null {
-  return e.source === 'schedules' ? e.schedule.version : null
+function versionOf({ entry }: WheelEntry): number {
+  return entry.source === 'schedules' ? entry.version : 0
 }

@@ -59,6 +59,7 @@ describe('import direction', () => {
     ['store/jobs/a.ts', '../../signals/port.ts'],
     ['store/a.ts', '../scheduling/b.ts'],
     ['signals/a.ts', '../leadership/port.ts'],
+    ['leadership/a.ts', '../signals/port.ts'],
     ['scheduling/a.ts', '../completion/b.ts'],
     ['jobs/a.ts', '../admission/b.ts'],
     ['upkeep/a.ts', '../config/b.ts'],
@@ -75,7 +76,7 @@ describe('import direction', () => {
   it.each([
     ['domain/a.ts', './b.ts'],
     ['store/jobs/a.ts', '../../domain/b.ts'],
-    ['leadership/a.ts', '../signals/port.ts'],
+    ['leadership/a.ts', '../keep-alive/b.ts'],
     ['scheduling/a.ts', '../due-source/port.ts'],
     ['workers/a.ts', '../completion/b.ts'],
     ['http/routes/jobs/a.ts', '../../../jobs/b.ts'],
@@ -220,7 +221,7 @@ describe('prepared statements', () => {
   it('one text under one name is fine wherever it is used; so is a statement without a name', () => {
     const one = query('store/a.ts', `database.query('renew', renewSql, [])`)
     const two = query(
-      'pulse/b.ts',
+      'keep-alive/b.ts',
       `client.query({ name: 'renew', text: renewSql })`,
       `database.query(null, 'select 1')`,
     )

@@ -4,10 +4,10 @@ import { Engine } from '../../packages/server/src/main.ts'
 import type { Logger } from '../../packages/server/src/observability/logger.ts'
 import { Metrics } from '../../packages/server/src/observability/metrics.ts'
 import { SimulatedDatabase, type Tamper } from './database.ts'
+import { SimulatedKeepAlive } from './keep-alive.ts'
 import type { FaultLog, Network } from './network.ts'
 import { Owner } from './owner.ts'
 import type { Postgres } from './postgres.ts'
-import { SimulatedPulse } from './pulse.ts'
 import type { Sessions } from './sessions.ts'
 import type { SignalBus } from './signals.ts'
 import type { Trace } from './trace.ts'
@@ -78,7 +78,7 @@ export class SimulatedNode {
     const { world } = this.#around
     this.#process = world.spawn(this.name)
     this.#main = world.spawn(`${this.name} main`, this.#process)
-    const thread = world.spawn(`${this.name} pulse`, this.#process)
+    const thread = world.spawn(`${this.name} keep-alive`, this.#process)
     Object.assign(this.#process, clock)
     this.#ready = false
     world.as(this.#main, () => this.#begin(thread))
@@ -103,7 +103,7 @@ export class SimulatedNode {
     const engine = new Engine(config, logger, {
       parts: {
         ...{ database, signals: bus.member(), metrics, tzVersion: this.tzVersion },
-        pulse: (beats) => new SimulatedPulse({ world, database, thread, settings: beats }),
+        keepAlive: (settings) => new SimulatedKeepAlive({ world, database, thread, settings }),
       },
     })
     this.#engine = engine

@@ -25,6 +25,7 @@ beforeEach(async () => {
     shards: () => store.led,
     alone: () => true,
     onChange: () => () => {},
+    onFreed: () => () => {},
     wake() {},
     async start() {},
     async stop() {},

@@ -10,10 +10,10 @@ import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { examine, migrateDatabase } from '../../packages/server/src/administration/index.ts'
 import { engineConfig } from '../../packages/server/src/config/engine-config.ts'
+import { KeepAliveThread } from '../../packages/server/src/keep-alive/keep-alive.ts'
 import { PostgresClient } from '../../packages/server/src/lib/postgres-client.ts'
 import { Engine } from '../../packages/server/src/main.ts'
 import { createLogger } from '../../packages/server/src/observability/logger.ts'
-import { Pulse } from '../../packages/server/src/pulse/pulse.ts'
 import { NotifySignals } from '../../packages/server/src/signals/notify.ts'
 import { Database } from '../../packages/server/src/store/database.ts'
 import { isPassing } from '../../packages/server/src/store/trouble.ts'
@@ -75,16 +75,16 @@ describe('a connection that is ended in the packet that says it is ready', () =>
     expect(unhandled).toEqual([])
   })
 
-  it('the pulse and the ear for signals try again', async () => {
+  it('the keep-alive thread and the listener for signals try again', async () => {
     const signals = new NotifySignals({ database: database(), nodeId: 'x', logger })
     await signals.start()
-    const pulse = new Pulse(
-      { ...engineConfig(settings()), nodeId: 'x', nodeName: 'x', workersEveryMs: 100 } as never,
-      logger,
-    )
-    void pulse.start()
+    const { databaseUrl, renewEveryMs, leaseMs, lifeMs } = engineConfig(settings())
+    const times = { renewEveryMs, workersEveryMs: 100, answerWithinMs: leaseMs }
+    const keepAlive = new KeepAliveThread({ databaseUrl, ...times }, logger)
+    await keepAlive.start()
+    void keepAlive.startRenewing({ nodeId: 'x', nodeName: 'x', leaseMs, lifeMs })
     await until(() => server.accepted > 5)
-    await Promise.all([signals.stop(), pulse.stop()])
+    await Promise.all([signals.stop(), keepAlive.stop()])
     expect(unhandled).toEqual([])
   })
 

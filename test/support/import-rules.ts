@@ -23,10 +23,13 @@ export const serverRules: Record<string, { may: string[]; why: string }> = {
   'embedded.ts': { may: [], why: 'the one place that loads a package which may be missing' },
   store: { may: [...foundation, 'observability'], why: 'the truth does not depend on who asks for it' },
   signals: { may: [...foundation, 'store', 'observability'], why: 'a seam answers one question' },
-  leadership: { may: [...foundation, 'store', 'observability', 'signals'], why: 'a seam; its changes are signalled' },
+  leadership: {
+    may: [...foundation, 'store', 'observability', 'keep-alive'],
+    why: 'a seam answers one question; that its changes are signalled, main.ts sees to',
+  },
   'due-source': { may: [...foundation, 'store', 'observability'], why: 'a seam answers one question' },
   queue: { may: [...foundation, 'store', 'observability'], why: 'a seam answers one question' },
-  pulse: { may: [...foundation, 'store', 'observability'], why: 'it beats while everything else is busy' },
+  'keep-alive': { may: [...foundation, 'store', 'observability'], why: 'it goes on while everything else is busy' },
   ...Object.fromEntries(
     middle.map((folder) => [
       folder,
@@ -55,7 +58,7 @@ export const serverRules: Record<string, { may: string[]; why: string }> = {
     why: 'it is one way in; it does not know how a node is put together',
   },
   'main.ts': {
-    may: [...belowMiddle, ...middle, ...services, 'config', 'pulse', 'targets', 'http'],
+    may: [...belowMiddle, ...middle, ...services, 'config', 'keep-alive', 'targets', 'http'],
     why: 'the composition root knows every folder but the entries above it',
   },
   library: {
@@ -72,7 +75,7 @@ export const serverRules: Record<string, { may: string[]; why: string }> = {
       ...middle,
       ...services,
       'config',
-      'pulse',
+      'keep-alive',
       'embedded.ts',
       'main.ts',
       'library',

@@ -22,6 +22,8 @@ import { FailureWatch } from './jobs/failure-watch.ts'
 import { Jobs } from './jobs/jobs.ts'
 import { KnownPools } from './jobs/pools.ts'
 import { type TargetRules, workersOnly } from './jobs/target.ts'
+import { type KeepAlive, type KeepAliveSettings, KeepAliveThread } from './keep-alive/keep-alive.ts'
+import type { Leadership } from './leadership/port.ts'
 import { PostgresLeadership } from './leadership/postgres.ts'
 import { monotonicMs, OffsetClock } from './lib/clock.ts'
 import type { Service } from './lib/service.ts'
@@ -31,7 +33,6 @@ import type { Logger } from './observability/logger.ts'
 import { Metrics } from './observability/metrics.ts'
 import { Operations } from './operations/operations.ts'
 import { Operator } from './operations/operator.ts'
-import { Pulse, type PulsePart, type PulseSettings } from './pulse/pulse.ts'
 import { Quarantine } from './quarantine/quarantine.ts'
 import { Scheduler } from './scheduling/scheduler.ts'
 import { NotifySignals } from './signals/notify.ts'
@@ -45,6 +46,7 @@ import { DedupeSettler } from './submissions/dedupe-settler.ts'
 import { Submissions } from './submissions/submissions.ts'
 import { BoundTokens } from './targets/bound-tokens.ts'
 import { AuditKeeper } from './upkeep/audit-keeper.ts'
+import { ClockOffsetMonitor } from './upkeep/clock-offset-monitor.ts'
 import { Duties } from './upkeep/duties.ts'
 import { EventPruner } from './upkeep/event-pruner.ts'
 import { Inspector } from './upkeep/inspector.ts'
@@ -60,9 +62,10 @@ import { WorkerDesk } from './workers/worker-desk.ts'
 export interface EngineParts {
   database?: Database
   clock?: OffsetClock
+  keepAlive?: (settings: KeepAliveSettings) => KeepAlive
+  leadership?: Leadership
   signals?: Signals
   dueSource?: DueSource
-  pulse?: (settings: PulseSettings) => PulsePart
   metrics?: Metrics
   /** Of the tz database. */
   tzVersion?: string
@@ -95,13 +98,14 @@ export class Engine implements Service {
   readonly maxPollMs: number
   readonly completion: Completion
   readonly tokens: BoundTokens
-  readonly pulse: PulsePart
+  readonly keepAlive: KeepAlive
   readonly tag: TagFlows
   readonly #config: EngineConfig
   readonly #ownDatabase: boolean
   readonly #logger: Logger
   readonly #failures: FailureWatch
   readonly #partitioner: Partitioner
+  readonly #clockOffset: ClockOffsetMonitor
   readonly #dedupeSettler: DedupeSettler
   /** What the loops do, once: for whoever sets the clock and does not want to wait for them. */
   readonly byHand: Readonly<
@@ -129,25 +133,23 @@ export class Engine implements Service {
         statementTimeoutMs: config.statementTimeoutMs,
         applicationName: `carillon ${config.nodeName}`,
       })
+    const clockOffset = new ClockOffsetMonitor({ database, clock, everyMs: config.renewEveryMs, logger })
+    const keepAliveSettings: KeepAliveSettings = {
+      databaseUrl: config.directUrl ?? config.databaseUrl,
+      renewEveryMs: config.renewEveryMs,
+      workersEveryMs: config.heartbeatEveryMs,
+      answerWithinMs: config.leaseMs,
+    }
+    const keepAlive = parts.keepAlive?.(keepAliveSettings) ?? new KeepAliveThread(keepAliveSettings, logger)
+    const { nodeName, leaseMs, lifeMs } = config
+    const lease = { nodeId: this.nodeId, nodeName, leaseMs, lifeMs }
+    const leadership =
+      parts.leadership ?? new PostgresLeadership({ database, keepAlive, lease, everyMs: config.renewEveryMs, logger })
     const alone = () => leadership.alone()
     const signals = parts.signals ?? new NotifySignals({ database, nodeId: this.nodeId, alone, logger })
-    const beats: PulseSettings = {
-      databaseUrl: config.directUrl ?? config.databaseUrl,
-      nodeId: this.nodeId,
-      nodeName: config.nodeName,
-      leaseMs: config.leaseMs,
-      renewEveryMs: config.renewEveryMs,
-      lifeMs: config.lifeMs,
-      workersEveryMs: config.heartbeatEveryMs,
-    }
-    const pulse = parts.pulse?.(beats) ?? new Pulse(beats, logger)
-    const leadership = new PostgresLeadership({
-      database,
-      nodeId: this.nodeId,
-      clock,
-      signals,
-      everyMs: config.renewEveryMs,
-      logger,
+    leadership.onFreed(() => signals.publish({ kind: 'SHARDS' }))
+    signals.subscribe((signal) => {
+      if (signal.kind === 'SHARDS') leadership.wake()
     })
     const virtualTimes = new VirtualTimes({ database, logger })
     const tag = createTagger(database, virtualTimes)
@@ -225,7 +227,7 @@ export class Engine implements Service {
     this.database = database
     this.clock = clock
     this.signals = signals
-    this.pulse = pulse
+    this.keepAlive = keepAlive
     this.tag = tag
     const pools = new KnownPools(database)
     const handOver = new HandOver({ database, virtualTimes, fill: (pool, write) => dispatcher.fill(pool, write) })
@@ -256,6 +258,7 @@ export class Engine implements Service {
     this.#failures = new FailureWatch({ database, jobs: this.jobs, logger })
     this.tokens = new BoundTokens(database)
     this.#partitioner = partitioner
+    this.#clockOffset = clockOffset
     this.byHand = {
       fire: () => this.#dedupeSettler.runOnce().then(() => scheduler.runOnce()),
       sweep: () => sweeper.runOnce(),
@@ -264,10 +267,9 @@ export class Engine implements Service {
       pauseFailing: () => this.#failures.idle(),
     }
     const later = [workerWatch, scheduler, duties, this.ends, this.events, operator, receipts]
-    this.#services = [signals, pulse, leadership, virtualTimes, dispatcher, this.desk, ...later]
-    // The pulse ends before leadership is given up: a renewal after that would bring the node back to life.
+    this.#services = [clockOffset, signals, keepAlive, leadership, virtualTimes, dispatcher, this.desk, ...later]
     const earlier = [operator, this.events, this.ends, this.desk, duties, workerWatch, scheduler]
-    this.#stopOrder = [...earlier, receipts, dispatcher, virtualTimes, pulse, leadership, signals]
+    this.#stopOrder = [...earlier, receipts, dispatcher, virtualTimes, leadership, keepAlive, signals, clockOffset]
   }
 
   /**
@@ -279,7 +281,7 @@ export class Engine implements Service {
     try {
       await this.#requireSessions()
       await this.#step(() => migrate(this.database, { shardCount, partitionHours, retentionDays }))
-      await this.#step(() => this.#setClock())
+      await this.#step(() => this.#clockOffset.runOnce())
       // The days needed now must be there before anything is written.
       await this.#step(() => this.#partitioner.createMissing())
       for (const service of this.#services) {
@@ -324,12 +326,5 @@ export class Engine implements Service {
         this.#logger.warn({ err: error }, 'a service failed to stop cleanly')
       })
     }
-  }
-
-  async #setClock(): Promise<void> {
-    const asked = monotonicMs()
-    const sql = 'select carillon.ms(coalesce($1, clock_timestamp())) now'
-    const rows = await this.database.query<{ now: number }>(null, sql, [this.database.now])
-    this.clock.measured(rows[0]!.now, asked, monotonicMs())
   }
 }

@@ -69,7 +69,7 @@ describe('a node', () => {
     expect(await next.ended({ waitMs: 15_000 })).toMatchObject({ state: 'SUCCEEDED', attempt: 1, attempts: [] })
   })
 
-  it('whose main thread is blocked loses its shards though its pulse goes on, and gets them back', async () => {
+  it('whose main thread is blocked loses its shards though its keep-alive thread goes on, and gets them back', async () => {
     const handle = await witness.enqueue(spend, { ms: 500 })
     await began(node, handle.executionId)
     node.send({ blockMs: blockedMs })

@@ -23,7 +23,7 @@ const clockWarnMs = 100
 const clockFailMs = 1_000
 const heldWarnMs = 60_000
 const heldFailMs = 3_600_000
-/** With the defaults: its pool, its pulse, one that listens. */
+/** With the defaults: its pool, its keep-alive thread, one that listens. */
 const connectionsOfNode = 12
 
 /**

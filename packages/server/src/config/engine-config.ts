@@ -12,7 +12,7 @@ export interface EngineConfig {
   readonly databaseUrl: string
   /** Behind such a pooler: a URL of PostgreSQL itself, for LISTEN, locks and migrations. */
   readonly directUrl?: string
-  /** Connections of this node, besides one for its pulse. */
+  /** Connections of this node, besides one for its keep-alive thread. */
   readonly maxConnections: number
   /** Set at the creation of an installation; later nodes take what is there. */
   readonly shardCount: number

@@ -1,35 +1,30 @@
 /**
- * Leadership by leases in PostgreSQL. The lease is on the node's row and is renewed by a thread of its own (pulse/); this
- * loop shares the shards between the nodes whose lease runs. A node whose lease has run out is told that it leads
- * nothing. The loop also measures how far this machine's clock is from the database's.
+ * Leadership by leases in PostgreSQL. The lease is on the node's row, so that renewals never meet FIRE, and is renewed by the
+ * keep-alive thread. A loop shares the shards between the nodes whose lease runs; it also learns there that its own has run
+ * out. A leader cut off from PostgreSQL goes by its last answer, and can write nothing.
  */
-import { monotonicMs, type OffsetClock } from '../lib/clock.ts'
+import type { KeepAlive, NodeLease } from '../keep-alive/keep-alive.ts'
 import { Loop } from '../lib/loop.ts'
 import type { Logger } from '../observability/logger.ts'
-import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
 import { claimShards, resign } from '../store/shards/claim.ts'
 import type { Leadership, LedShard } from './port.ts'
 
 export interface PostgresLeadershipOptions {
   database: Database
-  nodeId: string
-  clock: OffsetClock
-  signals: Signals
+  keepAlive: KeepAlive
+  lease: NodeLease
   everyMs: number
   logger: Logger
 }
 
-const clockWarningMs = 100
-
 export class PostgresLeadership implements Leadership {
   readonly #options: PostgresLeadershipOptions
   readonly #loop: Loop
-  readonly #listeners = new Set<(shards: readonly LedShard[]) => void>()
+  readonly #onChange = new Set<(shards: readonly LedShard[]) => void>()
+  readonly #onFreed = new Set<() => void>()
   #shards: readonly LedShard[] = []
   #alone = false
-  #unsubscribe = () => {}
-  #clockWarned = false
 
   constructor(options: PostgresLeadershipOptions) {
     this.#options = options
@@ -42,20 +37,20 @@ export class PostgresLeadership implements Leadership {
   }
 
   async start(): Promise<void> {
+    const { keepAlive, lease } = this.#options
+    await keepAlive.startRenewing(lease)
     await this.runOnce()
-    this.#unsubscribe = this.#options.signals.subscribe((signal) => {
-      if (signal.kind === 'SHARDS') this.#loop.wake()
-    })
     await this.#loop.start()
   }
 
   async stop(): Promise<void> {
-    this.#unsubscribe()
+    const { database, keepAlive, lease } = this.#options
     await this.#loop.stop()
     this.#alone = false
     this.#set([])
-    await resign(this.#options.database, this.#options.nodeId)
-    this.#options.signals.publish({ kind: 'SHARDS' })
+    await keepAlive.stopRenewing()
+    await resign(database, lease.nodeId)
+    this.#freed()
   }
 
   shards(): readonly LedShard[] {
@@ -67,8 +62,13 @@ export class PostgresLeadership implements Leadership {
   }
 
   onChange(listener: (shards: readonly LedShard[]) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    this.#onChange.add(listener)
+    return () => this.#onChange.delete(listener)
+  }
+
+  onFreed(listener: () => void): () => void {
+    this.#onFreed.add(listener)
+    return () => this.#onFreed.delete(listener)
   }
 
   wake(): void {
@@ -76,16 +76,11 @@ export class PostgresLeadership implements Leadership {
   }
 
   async runOnce(): Promise<void> {
-    const { database, nodeId, clock, signals } = this.#options
-    const asked = monotonicMs()
-    const { shards, alone, serverTime } = await claimShards(database, nodeId)
+    const { shards, alone } = await claimShards(this.#options.database, this.#options.lease.nodeId)
     this.#alone = alone
-    clock.measured(serverTime, asked, monotonicMs())
-    this.#watchClock()
     const before = this.#shards.length
     this.#set(shards)
-    // What we gave up is free for the others now.
-    if (shards.length < before) signals.publish({ kind: 'SHARDS' })
+    if (shards.length < before) this.#freed()
   }
 
   #set(shards: readonly LedShard[]): void {
@@ -93,28 +88,20 @@ export class PostgresLeadership implements Leadership {
       shards.length === this.#shards.length &&
       shards.every((s, i) => s.shard === this.#shards[i]!.shard && s.epoch === this.#shards[i]!.epoch)
     if (same) return
-    this.#tell(shards)
+    this.#log(shards)
     this.#shards = shards
-    for (const listener of this.#listeners) listener(shards)
+    for (const listener of this.#onChange) listener(shards)
   }
 
-  #tell(shards: readonly LedShard[]): void {
+  #freed(): void {
+    for (const listener of this.#onFreed) listener()
+  }
+
+  #log(shards: readonly LedShard[]): void {
     const before = new Set(this.#shards.map(({ shard }) => shard))
     const gained = shards.filter(({ shard }) => !before.has(shard)).length
     const lost = this.#shards.length - (shards.length - gained)
     const message = gained > 0 ? 'this node took over shards' : 'this node gave up shards'
     this.#options.logger.info({ gained, lost, leads: shards.length }, message)
-  }
-
-  #watchClock(): void {
-    const offsetMs = Math.round(this.#options.clock.offsetMs)
-    const off = Math.abs(offsetMs) > clockWarningMs
-    if (off && !this.#clockWarned) {
-      this.#options.logger.warn(
-        { offsetMs },
-        'this machine’s clock differs from the database’s; the database’s is used',
-      )
-    }
-    this.#clockWarned = off
   }
 }

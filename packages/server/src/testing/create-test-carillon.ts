@@ -16,7 +16,7 @@ import { neverMs, SpareWorkers } from './spare-workers.ts'
 import { TestCarillon } from './test-carillon.ts'
 import { VirtualClock } from './time.ts'
 import { VirtualDatabase } from './virtual-database.ts'
-import { VirtualPulse } from './virtual-pulse.ts'
+import { VirtualKeepAlive } from './virtual-keep-alive.ts'
 import { watched } from './watched-handlers.ts'
 import { watchedTransport } from './watched-transport.ts'
 
@@ -67,16 +67,13 @@ async function assemble(home: TestDatabase, wanted: CheckedOptions): Promise<Tes
   const { now: startsAt, settleMs, patienceMs, logger, tenant, handlers } = wanted
   const clock = new VirtualClock(startsAt)
   const database = new VirtualDatabase(home.url, clock)
-  let pulse: VirtualPulse
+  const keepAlive = new VirtualKeepAlive(database)
   const engine = new Engine(engineConfig({ ...settings, databaseUrl: home.url }), logger, {
     parts: {
       database,
       clock,
       signals: new LocalSignals(logger),
-      pulse: (beats) => {
-        pulse = new VirtualPulse(database, beats)
-        return pulse
-      },
+      keepAlive: () => keepAlive,
       // However far a test moves the clock, workers could be heard all the time.
       watch: { runOnce: async () => Number.MAX_SAFE_INTEGER },
       chance: () => 0,
@@ -118,7 +115,7 @@ async function assemble(home: TestDatabase, wanted: CheckedOptions): Promise<Tes
       tick: () => Math.min(worker?.tick() ?? Number.POSITIVE_INFINITY, spares.tick()),
     }),
     async setTime(at: number) {
-      await Promise.all([pulse.beat(new Date(at)), setClock(database, new Date(at))])
+      await Promise.all([keepAlive.seeWorkers(new Date(at)), setClock(database, new Date(at))])
       await database.setTime(at)
     },
   }

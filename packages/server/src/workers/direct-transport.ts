@@ -8,19 +8,19 @@ export interface DirectTransportOptions {
   desk: WorkerDesk
   clock: Clock
   /** Says from a thread of its own that these live. */
-  pulse: { addWorker(workerId: string): void; removeWorker(workerId: string): void }
+  keepAlive: { addWorker(workerId: string): void; removeWorker(workerId: string): void }
 }
 
 /** `exact`: for handlers that write payloads again, and must write numbers as they came. */
 export function directTransport(
-  { desk, pulse, clock }: DirectTransportOptions,
+  { desk, keepAlive, clock }: DirectTransportOptions,
   { exact = false }: { exact?: boolean } = {},
 ): Transport {
   const executionsOf = exact ? exactlyLeased : leasedExecutions
   return {
     async register(worker) {
       await desk.register(worker)
-      pulse.addWorker(worker.workerId)
+      keepAlive.addWorker(worker.workerId)
       return { heartbeatEveryMs: desk.times.heartbeatEveryMs }
     },
     async lease(request, signal) {
@@ -29,7 +29,7 @@ export function directTransport(
     },
     report: (report) => desk.report(report),
     async deregister(workerId) {
-      pulse.removeWorker(workerId)
+      keepAlive.removeWorker(workerId)
       await desk.deregister(workerId)
     },
     onCancel: (workerId, listener) => desk.onCancel(workerId, listener),

@@ -5,20 +5,16 @@ export interface LedShard {
   epoch: number
 }
 
-/** Takes this node's share of the shards (see functions/claim_shards.sql); tells whether others are there, and the time. */
-export async function claimShards(
-  database: Database,
-  nodeId: string,
-): Promise<{ shards: LedShard[]; alone: boolean; serverTime: number }> {
-  const rows = await database.query<{ shards: LedShard[] | null; alone: boolean; server_time: number }>(
+/** Takes this node's share of the shards (see functions/claim_shards.sql); tells whether others are there. */
+export async function claimShards(database: Database, nodeId: string): Promise<{ shards: LedShard[]; alone: boolean }> {
+  const rows = await database.query<{ shards: LedShard[] | null; alone: boolean }>(
     'claim-shards',
     `select (select json_agg(json_build_object('shard', c.shard, 'epoch', c.epoch)) from carillon.claim_shards($1, $2) c) shards,
-       not exists (select from carillon.nodes where node_id <> $1 and lease_until > coalesce($2, clock_timestamp())) alone,
-       carillon.ms(coalesce($2, clock_timestamp())) server_time`,
+       not exists (select from carillon.nodes where node_id <> $1 and lease_until > coalesce($2, clock_timestamp())) alone`,
     [nodeId, database.now],
   )
-  const { shards, alone, server_time: serverTime } = rows[0]!
-  return { shards: shards ?? [], alone, serverTime }
+  const { shards, alone } = rows[0]!
+  return { shards: shards ?? [], alone }
 }
 
 /** Gives up every shard and the node's lease, so that others need not wait for it to run out. */

@@ -40,7 +40,7 @@ export async function readWorker(database: Database, workerId: string): Promise<
   return rows[0] ? { workerId, ...rows[0] } : null
 }
 
-/** Locks by id: a worker may speak to several nodes, and its own node's pulse speaks for it too. */
+/** Locks by id: a worker may speak to several nodes, and its own node's keep-alive thread speaks for it too. */
 export const seeWorkersSql = `
   update carillon.workers w set seen_at = coalesce($2, clock_timestamp())
   from (select worker_id from carillon.workers where worker_id = any ($1::uuid[]) order by worker_id for update) known

@@ -1,8 +1,8 @@
 /**
- * The pulse of a node whose time stands still: nothing has to be renewed while it does, and before it is set the workers
+ * Keeps a node alive whose time stands still: nothing has to be renewed while it does, and before it is set the workers
  * that live are seen at the new time. Otherwise they would be taken for lost whenever a test lets an hour pass.
  */
-import type { PulsePart, PulseSettings } from '../pulse/pulse.ts'
+import type { KeepAlive, NodeLease } from '../keep-alive/keep-alive.ts'
 import type { Database } from '../store/database.ts'
 import { renewLease } from '../store/shards/claim.ts'
 import { seeWorkersSql } from '../store/workers/register.ts'
@@ -10,22 +10,23 @@ import { seeWorkersSql } from '../store/workers/register.ts'
 /** Longer than any test lets pass: there is no other node to take over. */
 const leaseMs = 10_000 * 366 * 86_400_000
 
-export class VirtualPulse implements PulsePart {
+export class VirtualKeepAlive implements KeepAlive {
   readonly #database: Database
-  readonly #settings: PulseSettings
   readonly #workerIds = new Set<string>()
 
-  constructor(database: Database, settings: PulseSettings) {
+  constructor(database: Database) {
     this.#database = database
-    this.#settings = settings
   }
 
-  async start(): Promise<void> {
-    const { nodeId, nodeName: name } = this.#settings
+  async start(): Promise<void> {}
+
+  async stop(): Promise<void> {}
+
+  async startRenewing({ nodeId, nodeName: name }: NodeLease): Promise<void> {
     await renewLease(this.#database, { nodeId, name, leaseMs })
   }
 
-  async stop(): Promise<void> {}
+  async stopRenewing(): Promise<void> {}
 
   addWorker(workerId: string): void {
     this.#workerIds.add(workerId)
@@ -35,7 +36,7 @@ export class VirtualPulse implements PulsePart {
     this.#workerIds.delete(workerId)
   }
 
-  async beat(at: Date): Promise<void> {
+  async seeWorkers(at: Date): Promise<void> {
     await this.#database.query('see-workers', seeWorkersSql, [[...this.#workerIds], at])
   }
 }

@@ -12,6 +12,7 @@ import { FailureWatch } from '../../packages/server/src/jobs/failure-watch.ts'
 import { Jobs } from '../../packages/server/src/jobs/jobs.ts'
 import { KnownPools } from '../../packages/server/src/jobs/pools.ts'
 import { workersOnly } from '../../packages/server/src/jobs/target.ts'
+import { PostgresLiveness } from '../../packages/server/src/liveness/postgres.ts'
 import { Operations } from '../../packages/server/src/operations/operations.ts'
 import { Operator } from '../../packages/server/src/operations/operator.ts'
 import type { Signals } from '../../packages/server/src/signals/port.ts'
@@ -24,7 +25,6 @@ import { registerWorker, seeWorkers } from '../../packages/server/src/store/work
 import { Submissions } from '../../packages/server/src/submissions/submissions.ts'
 import { Partitioner } from '../../packages/server/src/upkeep/partitioner.ts'
 import { Sweeper } from '../../packages/server/src/upkeep/sweeper.ts'
-import { WorkerWatch } from '../../packages/server/src/upkeep/worker-watch.ts'
 import { HeldComparison } from '../../packages/server/src/workers/held-comparison.ts'
 import { sweepEveryMs, workerLostMs } from './oracle/upkeep.ts'
 
@@ -139,7 +139,10 @@ export class Rig {
     this.#failures = new FailureWatch({ database, jobs, logger })
     this.#sweeper = new Sweeper({
       ...{ database, signals, logger, onDead, lostMs: workerLostMs },
-      watch: new WorkerWatch({ database, logger, everyMs: sweepEveryMs, lostMs: workerLostMs }),
+      liveness: new PostgresLiveness({
+        ...{ database, logger, everyMs: sweepEveryMs, lostMs: workerLostMs },
+        keepAlive: { addWorker() {}, removeWorker() {} },
+      }),
       end: async (held, said) =>
         (await completion.end({ ...held, actor: 'sweeper', from: 'NODE', said })) === 'ACCEPTED',
     })

@@ -17,7 +17,7 @@ export interface LeadershipSubject {
 export type MakeLeadership = (store: TestStore, leaseMs: number) => Promise<LeadershipSubject>
 
 const shardCount = 8
-const leaseMs = 1_500
+const leaseMs = 3_000
 
 export function describeLeadership(name: string, make: MakeLeadership): void {
   describe(`leadership by ${name}`, () => {

@@ -23,6 +23,7 @@ import { Isolation } from '../../packages/server/src/store/quarantine/isolation.
 import type { JobRecord, StoredPolicy } from '../../packages/server/src/store/rows.ts'
 import { type Fired, fire, type Move, type Occurrence } from '../../packages/server/src/store/schedules/fire.ts'
 import { claimShards, type LedShard, renewLease } from '../../packages/server/src/store/shards/claim.ts'
+import { VirtualLiveness } from '../../packages/server/src/testing/virtual-liveness.ts'
 import { Partitioner } from '../../packages/server/src/upkeep/partitioner.ts'
 import { Sweeper } from '../../packages/server/src/upkeep/sweeper.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
@@ -33,6 +34,9 @@ export const everyMs = 1_000
 const clock = { now: monotonicMs }
 const logger = createLogger('silent')
 export const deaf: Signals = { publish() {}, subscribe: () => () => {}, async start() {}, async stop() {} }
+
+/** In place of the thread that keeps the workers of a process alive. */
+export const noThread = { addWorker() {}, removeWorker() {} }
 
 export type JobOptions = Partial<JobDefinition> & { nominal?: number }
 
@@ -104,9 +108,10 @@ export class TestStore {
 
   /** A sweeper for which every worker has been silent too long. */
   sweeper(): Sweeper {
+    const keepAlive = noThread
     return new Sweeper({
       ...{ database: this.database, signals: deaf, logger, lostMs: 0 },
-      watch: { runOnce: async () => Number.MAX_SAFE_INTEGER },
+      liveness: new VirtualLiveness({ database: this.database, keepAlive, logger, everyMs: 1_000, lostMs: 30_000 }),
       end: async (held, said) =>
         (await this.completion.end({ ...held, actor: 'sweeper', from: 'NODE', said })) === 'ACCEPTED',
     })

@@ -28,6 +28,8 @@ import { PostgresLeadership } from './leadership/postgres.ts'
 import { monotonicMs, OffsetClock } from './lib/clock.ts'
 import type { Service } from './lib/service.ts'
 import './lib/temporal.ts'
+import type { WorkerLiveness } from './liveness/port.ts'
+import { PostgresLiveness } from './liveness/postgres.ts'
 import { deadLetterLog } from './observability/dead-letter-log.ts'
 import type { Logger } from './observability/logger.ts'
 import { Metrics } from './observability/metrics.ts'
@@ -54,7 +56,6 @@ import { Partitioner } from './upkeep/partitioner.ts'
 import { Pruner } from './upkeep/pruner.ts'
 import { Sweeper } from './upkeep/sweeper.ts'
 import { TzWatcher } from './upkeep/tz-watcher.ts'
-import { type Watch, WorkerWatch } from './upkeep/worker-watch.ts'
 import { Verifier } from './verification/verifier.ts'
 import { WorkerDesk } from './workers/worker-desk.ts'
 
@@ -66,13 +67,12 @@ export interface EngineParts {
   leadership?: Leadership
   signals?: Signals
   dueSource?: DueSource
+  liveness?: WorkerLiveness
   metrics?: Metrics
   /** Of the tz database. */
   tzVersion?: string
   /** Milliseconds by which periodic work is kept to its share of the time. */
   monotonic?: () => number
-  /** For how long workers could be heard. */
-  watch?: Watch
   /** A number between 0 and 1, for the jitter of retries. */
   chance?: () => number
 }
@@ -98,7 +98,7 @@ export class Engine implements Service {
   readonly maxPollMs: number
   readonly completion: Completion
   readonly tokens: BoundTokens
-  readonly keepAlive: KeepAlive
+  readonly liveness: WorkerLiveness
   readonly tag: TagFlows
   readonly #config: EngineConfig
   readonly #ownDatabase: boolean
@@ -187,13 +187,13 @@ export class Engine implements Service {
     })
     const partitioner = new Partitioner({ database, clock, logger })
     const times = { everyMs: config.sweepEveryMs, lostMs: config.workerLostMs }
-    const workerWatch = new WorkerWatch({ database, logger, ...times })
+    const liveness = parts.liveness ?? new PostgresLiveness({ database, keepAlive, logger, ...times })
     const sweeper = new Sweeper({
       database,
       isolation,
       signals,
       logger,
-      watch: parts.watch ?? workerWatch,
+      liveness,
       lostMs: config.workerLostMs,
       onDead: (executionIds) => {
         onDeadLetters(executionIds.map((executionId) => ({ executionId, reason: 'DEADLINE', error: null })))
@@ -227,7 +227,7 @@ export class Engine implements Service {
     this.database = database
     this.clock = clock
     this.signals = signals
-    this.keepAlive = keepAlive
+    this.liveness = liveness
     this.tag = tag
     const pools = new KnownPools(database)
     const handOver = new HandOver({ database, virtualTimes, fill: (pool, write) => dispatcher.fill(pool, write) })
@@ -244,7 +244,7 @@ export class Engine implements Service {
     this.quarantine = new Quarantine({ database, jobs: this.jobs, signals, clock })
     this.submitter = submitter
     this.desk = new WorkerDesk({
-      ...{ database, nodeId: this.nodeId, dispatcher, completion, signals, clock, logger },
+      ...{ database, liveness, nodeId: this.nodeId, dispatcher, completion, signals, clock, logger },
       times: {
         heartbeatEveryMs: config.heartbeatEveryMs,
         suspectAfterMs: config.workerSuspectMs,
@@ -266,9 +266,9 @@ export class Engine implements Service {
       operate: () => operator.runOnce(),
       pauseFailing: () => this.#failures.idle(),
     }
-    const later = [workerWatch, scheduler, duties, this.ends, this.events, operator, receipts]
+    const later = [liveness, scheduler, duties, this.ends, this.events, operator, receipts]
     this.#services = [clockOffset, signals, keepAlive, leadership, virtualTimes, dispatcher, this.desk, ...later]
-    const earlier = [operator, this.events, this.ends, this.desk, duties, workerWatch, scheduler]
+    const earlier = [operator, this.events, this.ends, this.desk, duties, liveness, scheduler]
     this.#stopOrder = [...earlier, receipts, dispatcher, virtualTimes, leadership, keepAlive, signals, clockOffset]
   }
 

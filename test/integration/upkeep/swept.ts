@@ -3,14 +3,14 @@ import type { LeasedExecution } from '@carillon/sdk'
 import type pg from 'pg'
 import { newId } from '../../../packages/server/src/domain/identity.ts'
 import { PartOfTime } from '../../../packages/server/src/lib/part-of-time.ts'
+import { PostgresLiveness } from '../../../packages/server/src/liveness/postgres.ts'
 import { createLogger } from '../../../packages/server/src/observability/logger.ts'
 import { lease, leasedExecutions } from '../../../packages/server/src/store/executions/lease.ts'
 import { type ExecutionRecord, readExecution } from '../../../packages/server/src/store/executions/read.ts'
 import type { StoredPolicy } from '../../../packages/server/src/store/rows.ts'
 import { registerWorker } from '../../../packages/server/src/store/workers/register.ts'
 import { longestPauseMs, Sweeper } from '../../../packages/server/src/upkeep/sweeper.ts'
-import { WorkerWatch } from '../../../packages/server/src/upkeep/worker-watch.ts'
-import { openStore, type TestStore, tenant } from '../../support/store.ts'
+import { noThread, openStore, type TestStore, tenant } from '../../support/store.ts'
 import { until } from '../../support/until.ts'
 
 export const lostMs = 30_000
@@ -27,7 +27,7 @@ export class Swept {
   lookMs = 0
   #looked = 0
   readonly #sweeper: Sweeper
-  readonly #watch: WorkerWatch
+  readonly #liveness: PostgresLiveness
   readonly #everyMs: number
 
   constructor(store: TestStore, times = usual) {
@@ -35,9 +35,12 @@ export class Swept {
     this.#everyMs = times.everyMs
     const { database } = store
     const logger = createLogger('silent')
-    this.#watch = new WorkerWatch({ database, logger, ...times, now: () => new Date(this.now) })
+    this.#liveness = new PostgresLiveness({
+      ...{ database, keepAlive: noThread, logger, ...times },
+      now: () => new Date(this.now),
+    })
     this.#sweeper = new Sweeper({
-      ...{ database, logger, lostMs: times.lostMs, watch: this.#watch },
+      ...{ database, logger, lostMs: times.lostMs, liveness: this.#liveness },
       signals: { publish() {}, subscribe: () => () => {}, async start() {}, async stop() {} },
       looks: new PartOfTime({
         share: 0.05,
@@ -126,7 +129,7 @@ export class Swept {
 
   /** This node could hear workers, and does not sweep. */
   async hear(): Promise<void> {
-    await this.#watch.runOnce()
+    await this.#liveness.listeningMs()
   }
 
   sweep(options?: { sparing: boolean }): Promise<void> {

@@ -18,6 +18,7 @@ function known(): KnownWorkers {
   return new KnownWorkers({
     ...{
       database: desk.engine.database,
+      liveness: desk.engine.liveness,
       maxPools: 100,
       nodeId: newId(1),
       heartbeatEveryMs: 5_000,

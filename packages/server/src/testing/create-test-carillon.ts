@@ -17,6 +17,7 @@ import { TestCarillon } from './test-carillon.ts'
 import { VirtualClock } from './time.ts'
 import { VirtualDatabase } from './virtual-database.ts'
 import { VirtualKeepAlive } from './virtual-keep-alive.ts'
+import { VirtualLiveness } from './virtual-liveness.ts'
 import { watched } from './watched-handlers.ts'
 import { watchedTransport } from './watched-transport.ts'
 
@@ -74,8 +75,7 @@ async function assemble(home: TestDatabase, wanted: CheckedOptions): Promise<Tes
       clock,
       signals: new LocalSignals(logger),
       keepAlive: () => keepAlive,
-      // However far a test moves the clock, workers could be heard all the time.
-      watch: { runOnce: async () => Number.MAX_SAFE_INTEGER },
+      liveness: new VirtualLiveness({ database, keepAlive, logger, everyMs: 60_000, lostMs: 60_000 }),
       chance: () => 0,
     },
   })

@@ -3,18 +3,18 @@
  * deadlines, and work that waits for nothing any more. One node at a time does it, the leader of shard 0.
  *
  * What must stay true: an outage costs no worker its leases. A worker is taken for lost, and a handler for silent, only if it
- * was silent for the whole time *while some node could hear it* (worker-watch.ts). After a gap every worker gets the full time
+ * was silent for the whole time *while some node could hear it* (liveness/port.ts). After a gap every worker gets the full time
  * again, and what ended meanwhile the time to say so. Which node sweeps, and how often that changes, makes no difference.
  */
 import type { NodeOutcome } from '../domain/node-outcome.ts'
 import { PartOfTime } from '../lib/part-of-time.ts'
+import type { WorkerLiveness } from '../liveness/port.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
 import { Isolation } from '../store/quarantine/isolation.ts'
-import { removeSilent, type Stray } from '../store/workers/sweep.ts'
+import type { Stray } from '../store/workers/sweep.ts'
 import { Sweeps } from './sweeps.ts'
-import type { Watch } from './worker-watch.ts'
 
 export interface SweeperOptions {
   database: Database
@@ -24,7 +24,7 @@ export interface SweeperOptions {
   onDead?: (executionIds: string[]) => void
   signals: Signals
   logger: Logger
-  watch: Watch
+  liveness: Pick<WorkerLiveness, 'listeningMs' | 'live' | 'forgetSilent'>
   isolation?: Isolation
   lostMs: number
   /** For tests. */
@@ -58,7 +58,7 @@ export class Sweeper {
   /** `sparing`: looks at what runs only if looks have not taken their share of the time. */
   async runOnce({ sparing = false } = {}): Promise<void> {
     const { lostMs } = this.#options
-    const watchedMs = await this.#watched()
+    const watchedMs = await this.#listened()
     const looks = !sparing || this.#looks.pauseMs === 0
     const strays = looks ? await this.#looks.spend(() => this.#look(watchedMs)) : []
     // Each whatever became of the one before: what cannot be ended now must not keep the rest waiting.
@@ -74,10 +74,10 @@ export class Sweeper {
   }
 
   /** 0 if that cannot be known now: then nothing is taken from anybody in this run. */
-  async #watched(): Promise<number> {
+  async #listened(): Promise<number> {
     let watchedMs = 0
-    await this.#attempt('the worker watch', async () => {
-      watchedMs = await this.#options.watch.runOnce()
+    await this.#attempt('the time in which workers could be heard', async () => {
+      watchedMs = await this.#options.liveness.listeningMs()
     })
     return watchedMs
   }
@@ -96,14 +96,22 @@ export class Sweeper {
     if (dead.length > 0) onDead?.(dead)
   }
 
-  async #endLost(lost: Stray[]): Promise<void> {
-    const { database, logger, lostMs } = this.#options
+  async #endLost(silent: Stray[]): Promise<void> {
+    const { liveness, logger, lostMs } = this.#options
+    const lost = silent.length > 0 ? await this.#withoutLive(silent) : []
     if (lost.length > 0) {
       const workers = [...new Set(lost.map(({ workerId }) => workerId))].slice(0, mostNamed)
       logger.warn({ workers, executions: lost.length }, 'workers are lost; their executions are taken over')
     }
     await this.#end(lost, ({ began }) => ({ outcome: 'WORKER_LOST', began }))
-    for (const worker of await removeSilent(database, lostMs)) logger.info(worker, 'a worker is lost and forgotten')
+    for (const worker of await liveness.forgetSilent(lostMs)) logger.info(worker, 'a worker is lost and forgotten')
+  }
+
+  /** What the store has of a worker may be older than what is known of it. */
+  async #withoutLive(strays: Stray[]): Promise<Stray[]> {
+    const { liveness, lostMs } = this.#options
+    const live = await liveness.live([...new Set(strays.map(({ workerId }) => workerId))], lostMs)
+    return strays.filter(({ workerId }) => !live.has(workerId))
   }
 
   async #release(): Promise<void> {

@@ -1,7 +1,7 @@
 /**
  * The workers that speak to this node: who they are, whose they are, and whether they live. A worker may announce itself
  * at one node, lease from another and report to a third; so who is not known here is looked up, and whether somebody heard
- * of a worker is read from the database, every few seconds for all of them together.
+ * of a worker is asked of liveness, every few seconds for all of them together.
  *
  * What must stay true: a worker that is not heard of gets no new leases, though its request stays open (a process that is
  * stopped keeps its sockets). An outage is nobody's fault: silence counts only while this node watched.
@@ -11,11 +11,13 @@ import type { WorkerAnnouncement } from '@carillon/sdk'
 import { poolName } from '../domain/pool-key.ts'
 import { Batcher } from '../lib/batcher.ts'
 import { monotonicMs } from '../lib/clock.ts'
+import type { WorkerLiveness } from '../liveness/port.ts'
 import type { Database } from '../store/database.ts'
-import { readLive, readWorker, registerWorker, removeWorkers, seeWorkers } from '../store/workers/register.ts'
+import { readWorker, registerWorker, removeWorkers } from '../store/workers/register.ts'
 
 export interface KnownWorkersOptions {
   database: Database
+  liveness: Pick<WorkerLiveness, 'heard' | 'live'>
   nodeId: string
   heartbeatEveryMs: number
   suspectMs: number
@@ -124,7 +126,7 @@ export class KnownWorkers {
 
   /** These workers live. Answers which of them are known to the database. */
   async see(workerIds: string[]): Promise<boolean[]> {
-    const seen = await seeWorkers(this.#options.database, workerIds)
+    const seen = await this.#options.liveness.heard(workerIds)
     const now = this.#now()
     for (const workerId of workerIds) {
       const worker = this.#workers.get(workerId)
@@ -146,14 +148,14 @@ export class KnownWorkers {
 
   /** Who is silent? Run every `watchEveryMs`. */
   async watch(): Promise<void> {
-    const { database, suspectMs, lostMs } = this.#options
+    const { liveness, suspectMs, lostMs } = this.#options
     const now = this.#now()
     for (const [workerId, { heardAt }] of this.#workers) {
       if (now - heardAt > lostMs + longestPollMs) this.#workers.delete(workerId)
     }
     if (now - this.#watchedAt > 3 * this.watchEveryMs) this.#watchingSince = now
     const workerIds = [...this.#workers.keys()]
-    const live = workerIds.length > 0 ? await readLive(database, workerIds, suspectMs) : new Set()
+    const live = workerIds.length > 0 ? await liveness.live(workerIds, suspectMs) : new Set()
     this.#watchedAt = now
     if (now - this.#watchingSince < suspectMs) return
     for (const [workerId, worker] of this.#workers) {

@@ -14,6 +14,7 @@ import type { Clock } from '../lib/clock.ts'
 import { Loop } from '../lib/loop.ts'
 import { PartOfTime } from '../lib/part-of-time.ts'
 import type { Service } from '../lib/service.ts'
+import type { WorkerLiveness } from '../liveness/port.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Signals } from '../signals/port.ts'
 import { noteRefusals } from '../store/audit/refusals.ts'
@@ -33,6 +34,7 @@ const share = 0.02
 
 export interface WorkerDeskOptions {
   database: Database
+  liveness: WorkerLiveness
   nodeId: string
   dispatcher: Dispatcher
   completion: Completion
@@ -73,12 +75,12 @@ export class WorkerDesk implements Service {
   #unsubscribe = () => {}
 
   constructor(options: WorkerDeskOptions) {
-    const { database, nodeId, completion, dispatcher, times } = options
+    const { database, liveness, nodeId, completion, dispatcher, times } = options
     this.#options = options
     this.times = times
     this.maxPools = options.maxPools
     this.#known = new KnownWorkers({
-      ...{ database, nodeId, heartbeatEveryMs: times.heartbeatEveryMs, maxPools: options.maxPools },
+      ...{ database, liveness, nodeId, heartbeatEveryMs: times.heartbeatEveryMs, maxPools: options.maxPools },
       ...{ suspectMs: times.suspectAfterMs, lostMs: times.lostAfterMs },
       onLive: ({ pools }) => {
         for (const { pool } of pools) dispatcher.lookAgain(pool)

@@ -16,6 +16,7 @@ import { PostgresLiveness } from '../../packages/server/src/liveness/postgres.ts
 import { Operations } from '../../packages/server/src/operations/operations.ts'
 import { Operator } from '../../packages/server/src/operations/operator.ts'
 import type { Signals } from '../../packages/server/src/signals/port.ts'
+import { PostgresStatusReads } from '../../packages/server/src/status-reads/postgres.ts'
 import { Database } from '../../packages/server/src/store/database.ts'
 import { migrate } from '../../packages/server/src/store/migrate.ts'
 import { createPool } from '../../packages/server/src/store/pools/pools.ts'
@@ -121,7 +122,8 @@ export class Rig {
     const onDead = (ids: string[]) => this.#failures.died(ids)
     const jobs = new Jobs({ database, signals, clock, tag, pools: new KnownPools(database), targets: workersOnly })
     const submitter = new Submitter({ database, tag, signals })
-    const ends = new Ends({ database, signals, logger })
+    const statusReads = new PostgresStatusReads(database)
+    const ends = new Ends({ statusReads, signals, logger })
     const completion = new Completion({
       database,
       signals,
@@ -132,7 +134,7 @@ export class Rig {
     this.jobs = jobs
     this.completion = completion
     this.submissions = new Submissions({ database, clock, jobs, submitter })
-    this.executions = new Executions({ database, signals, clock, jobs, ends })
+    this.executions = new Executions({ database, statusReads, signals, clock, jobs, ends })
     this.operator = new Operator({ database, signals, clock, logger, everyMs: 1_000 })
     this.operations = new Operations({ database, clock, wake() {} })
     this.comparison = new HeldComparison({ database, completion, see: (ids) => seeWorkers(database, ids) })

@@ -8,7 +8,7 @@ import { importsOf, isTest, type SourceFile } from './source-tree.ts'
 import type { Offence } from './tidy-rules.ts'
 
 const foundation = ['lib', 'domain']
-const seams = ['leadership', 'due-source', 'queue', 'signals', 'liveness']
+const seams = ['leadership', 'due-source', 'queue', 'signals', 'liveness', 'status-reads']
 const middle = ['scheduling', 'admission', 'dispatch', 'completion', 'upkeep', 'jobs']
 /** What the ways in share: each puts together what the middle does. */
 const services = ['workers', 'submissions', 'executions', 'operations', 'events', 'verification', 'quarantine']
@@ -30,6 +30,7 @@ export const serverRules: Record<string, { may: string[]; why: string }> = {
   'due-source': { may: [...foundation, 'store', 'observability'], why: 'a seam answers one question' },
   queue: { may: [...foundation, 'store', 'observability'], why: 'a seam answers one question' },
   liveness: { may: [...foundation, 'store', 'observability', 'keep-alive'], why: 'a seam answers one question' },
+  'status-reads': { may: [...foundation, 'store', 'observability'], why: 'a seam answers one question' },
   'keep-alive': { may: [...foundation, 'store', 'observability'], why: 'it goes on while everything else is busy' },
   ...Object.fromEntries(
     middle.map((folder) => [

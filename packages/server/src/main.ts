@@ -39,6 +39,8 @@ import { Quarantine } from './quarantine/quarantine.ts'
 import { Scheduler } from './scheduling/scheduler.ts'
 import { NotifySignals } from './signals/notify.ts'
 import type { Signals } from './signals/port.ts'
+import type { StatusReads } from './status-reads/port.ts'
+import { PostgresStatusReads } from './status-reads/postgres.ts'
 import { Database } from './store/database.ts'
 import { migrate } from './store/migrate.ts'
 import { requireSessions } from './store/pooling.ts'
@@ -68,6 +70,7 @@ export interface EngineParts {
   signals?: Signals
   dueSource?: DueSource
   liveness?: WorkerLiveness
+  statusReads?: StatusReads
   metrics?: Metrics
   /** Of the tz database. */
   tzVersion?: string
@@ -235,9 +238,10 @@ export class Engine implements Service {
     this.jobs = new Jobs({ database, signals, clock, tag, pools, targets: options.targets ?? workersOnly })
     this.submissions = new Submissions({ database, clock, jobs: this.jobs, submitter })
     this.#dedupeSettler = new DedupeSettler({ database, clock, jobs: this.jobs, submitter, logger })
-    this.ends = new Ends({ database, signals, logger })
+    const statusReads = parts.statusReads ?? new PostgresStatusReads(database)
+    this.ends = new Ends({ statusReads, signals, logger })
     this.events = new Events({ database, logger, isolation })
-    this.executions = new Executions({ database, signals, clock, jobs: this.jobs, ends: this.ends })
+    this.executions = new Executions({ database, statusReads, signals, clock, jobs: this.jobs, ends: this.ends })
     this.explainer = new Explainer({ database, clock, executions: this.executions, suspectMs: config.workerSuspectMs })
     const operator = new Operator({ database, signals, clock, logger, isolation, everyMs: config.pollMs })
     this.operations = new Operations({ database, clock, wake: () => operator.wake() })

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Logger } from '../observability/logger.ts'
 import type { Signal, Signals } from '../signals/port.ts'
-import type { Database } from '../store/database.ts'
 import { Ends } from './ends.ts'
 
 let ended: string[]
@@ -12,19 +11,19 @@ let ends: Ends
 beforeEach(async () => {
   ended = []
   asked = []
-  const database = {
-    query: async (_name: string, _text: string, [ids]: [string[]]) => {
+  const statusReads = {
+    ended: async (ids: string[]) => {
       asked.push(ids)
-      return ids.filter((id) => ended.includes(id)).map((execution_id) => ({ execution_id }))
+      return new Set(ids.filter((id) => ended.includes(id)))
     },
-  } as unknown as Database
+  }
   const signals = {
     subscribe: (listener: typeof tell) => {
       tell = listener
       return () => {}
     },
   } as Signals
-  ends = new Ends({ database, signals, logger: { warn: vi.fn() } as unknown as Logger })
+  ends = new Ends({ statusReads, signals, logger: { warn: vi.fn() } as unknown as Logger })
   await ends.start()
 })
 afterEach(() => ends.stop())

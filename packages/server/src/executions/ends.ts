@@ -5,13 +5,12 @@
 import { Loop } from '../lib/loop.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Signals } from '../signals/port.ts'
-import type { Database } from '../store/database.ts'
-import { readEnded } from '../store/executions/read.ts'
+import type { StatusReads } from '../status-reads/port.ts'
 
 const pollMs = 250
 
 export class Ends {
-  readonly #database: Database
+  readonly #statusReads: Pick<StatusReads, 'ended'>
   readonly #signals: Signals
   readonly #waiting = new Map<string, Set<() => void>>()
   readonly #loop: Loop
@@ -19,8 +18,8 @@ export class Ends {
   #closed = false
   #unsubscribe = () => {}
 
-  constructor(options: { database: Database; signals: Signals; logger: Logger }) {
-    this.#database = options.database
+  constructor(options: { statusReads: Pick<StatusReads, 'ended'>; signals: Signals; logger: Logger }) {
+    this.#statusReads = options.statusReads
     this.#signals = options.signals
     this.#loop = new Loop({ name: 'ends', everyMs: pollMs, logger: options.logger, runOnce: () => this.#ask() })
   }
@@ -75,6 +74,6 @@ export class Ends {
 
   async #ask(): Promise<void> {
     if (this.#waiting.size === 0) return
-    for (const id of await readEnded(this.#database, [...this.#waiting.keys()])) this.#ended(id)
+    for (const id of await this.#statusReads.ended([...this.#waiting.keys()])) this.#ended(id)
   }
 }

@@ -3,20 +3,13 @@ import { type CancelOutcome, CarillonError } from '@carillon/contract'
 import { isEnd } from '../domain/execution-state.ts'
 import { isId } from '../domain/identity.ts'
 import type { Jobs } from '../jobs/jobs.ts'
-import { Batcher } from '../lib/batcher.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Signals } from '../signals/port.ts'
+import type { StatusReads } from '../status-reads/port.ts'
 import type { Database } from '../store/database.ts'
 import { readDedupeRequest } from '../store/dedupes/requests.ts'
 import { cancel } from '../store/executions/cancel.ts'
-import {
-  type ExecutionKey,
-  type ExecutionRecord,
-  readEach,
-  readExecutions,
-  readExecutionsOfJob,
-  readLog,
-} from '../store/executions/read.ts'
+import { type ExecutionRecord, readExecutions, readExecutionsOfJob, readLog } from '../store/executions/read.ts'
 import { readToCome, type ToCome } from '../store/executions/read-to-come.ts'
 import { readWithdrawn } from '../store/executions/read-withdrawn.ts'
 import { replay } from '../store/executions/replay.ts'
@@ -29,6 +22,7 @@ import { type ExecutionFilter, selectionOf } from './selection.ts'
 
 export interface ExecutionsOptions {
   database: Database
+  statusReads: StatusReads
   signals: Signals
   clock: Clock
   jobs: Jobs
@@ -48,21 +42,21 @@ export interface ExecutionPage {
 /** Of what a list looks at for one page; then the page is short and has a cursor. */
 const look = 5_000
 const dayMs = 86_400_000
-const mostReads = 50
 
 export class Executions {
   readonly #options: ExecutionsOptions
-  /** What is asked for together is read together: the cost of a question is shared by all who ask at that moment. */
-  readonly #reads: Batcher<ExecutionKey, ExecutionRecord | null>
 
   constructor(options: ExecutionsOptions) {
     this.#options = options
-    const flush = (keys: ExecutionKey[]) => readEach(options.database, keys)
-    this.#reads = new Batcher({ maxItems: () => mostReads, concurrency: 3, besideItems: 25, flush })
   }
 
   async find(tenant: string, executionId: string): Promise<ExecutionRecord | null> {
-    return isId(executionId) ? this.#reads.add({ tenant, executionId }) : null
+    return isId(executionId) ? this.#options.statusReads.find({ tenant, executionId }) : null
+  }
+
+  /** As `find`, but never older than the question: for who decides by it, or has just changed it. */
+  async #findCurrent(tenant: string, executionId: string): Promise<ExecutionRecord | null> {
+    return isId(executionId) ? this.#options.statusReads.findCurrent({ tenant, executionId }) : null
   }
 
   /** As `find`; and one that was cancelled before it fired. */
@@ -72,8 +66,8 @@ export class Executions {
     return (await this.find(tenant, executionId)) ?? (await readWithdrawn(database, tenant, executionId))
   }
 
-  async read(tenant: string, executionId: string): Promise<ExecutionRecord> {
-    const record = await this.find(tenant, executionId)
+  async read(tenant: string, executionId: string, { current = false } = {}): Promise<ExecutionRecord> {
+    const record = current ? await this.#findCurrent(tenant, executionId) : await this.find(tenant, executionId)
     if (record) return record
     const coming = await this.toCome(tenant, executionId)
     if (coming) throw toCome(executionId, coming)
@@ -104,7 +98,7 @@ export class Executions {
     if (record && isEnd(record.state)) return record
     if (!record && !(await this.toCome(tenant, executionId))) return this.read(tenant, executionId)
     await this.#options.ends.wait(executionId, waitMs, gone)
-    return this.read(tenant, executionId)
+    return this.read(tenant, executionId, { current: true })
   }
 
   /** When a one-shot that has not fired yet will; null: no such thing. */
@@ -142,7 +136,7 @@ export class Executions {
    */
   async cancel(tenant: string, executionId: string, why: { reason: string; actor: string }): Promise<CancelOutcome> {
     const { database, signals, jobs } = this.#options
-    if (!(await this.find(tenant, executionId))) {
+    if (!(await this.#findCurrent(tenant, executionId))) {
       // Not in the ledger yet: a one-shot to come has the same id. If it fires just now, its execution is there.
       const withdrawn =
         (await withdrawSubmission(database, tenant, executionId, why)) ||
@@ -165,7 +159,7 @@ export class Executions {
   async replay(tenant: string, executionId: string, actor: string): Promise<void> {
     const { database, signals, clock } = this.#options
     await this.read(tenant, executionId)
-    if (!(await this.find(tenant, executionId))) {
+    if (!(await this.#findCurrent(tenant, executionId))) {
       throw new CarillonError('STATE_CONFLICT', {
         message: 'it was cancelled before it fired, so there is nothing to bring back',
         hint: 'Submit it again',

@@ -11,5 +11,5 @@ export const cancelExecution = route(api.cancelExecution, async ({ params, calle
 export const retryExecution = route(api.retryExecution, async ({ params, caller }, { executions }) => {
   const id = params.executionId.toLowerCase()
   await executions.replay(caller.tenant, id, caller.actor)
-  return { status: 200, text: jsonOf(await executions.read(caller.tenant, id)) }
+  return { status: 200, text: jsonOf(await executions.read(caller.tenant, id, { current: true })) }
 })

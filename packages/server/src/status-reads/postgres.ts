@@ -1,0 +1,31 @@
+/** Status reads from PostgreSQL. What is asked for together is read together: the cost of a question is shared by all who ask. */
+import { Batcher } from '../lib/batcher.ts'
+import type { Database } from '../store/database.ts'
+import { readEach, readEnded } from '../store/executions/read.ts'
+import type { ExecutionKey, ExecutionRecord, StatusReads } from './port.ts'
+
+const mostReads = 50
+
+export class PostgresStatusReads implements StatusReads {
+  readonly maxAgeMs = 0
+  readonly #database: Database
+  readonly #reads: Batcher<ExecutionKey, ExecutionRecord | null>
+
+  constructor(database: Database) {
+    this.#database = database
+    const flush = (keys: ExecutionKey[]) => readEach(database, keys)
+    this.#reads = new Batcher({ maxItems: () => mostReads, concurrency: 3, besideItems: 25, flush })
+  }
+
+  find(key: ExecutionKey): Promise<ExecutionRecord | null> {
+    return this.#reads.add(key)
+  }
+
+  findCurrent(key: ExecutionKey): Promise<ExecutionRecord | null> {
+    return this.#reads.add(key)
+  }
+
+  ended(executionIds: string[]): Promise<Set<string>> {
+    return readEnded(this.#database, executionIds)
+  }
+}

@@ -166,7 +166,7 @@ export class Calls {
   }
 }
 
-/** As the hot window's reader looks back for what came in late. */
+/** As the due source looks back for what came in late. */
 function window(limit: number) {
   return { shards: Array.from({ length: shardCount }, (_, shard) => shard), from: dueFrom, until: now, limit }
 }

@@ -7,6 +7,7 @@ const everyOne: Omit<BackfillInput, 'occurrences'> = {
   ...{ recorded: new Map(), before: null, includeSkipped: true, room: Number.POSITIVE_INFINITY, jitterMs: 0 },
   idOf: (nominal) => `#${nominal}`,
   countingOf: () => ({
+    jitterMs: 0,
     next: (after) => after + 1,
     previous: (_, before) => before - 1,
     count: (first, before) => before - first,
@@ -60,15 +61,16 @@ describe('what a backfill lets go', () => {
 
   it('cuts by the schedule that the row was counted by: nothing of it is lost to another one', () => {
     const even = {
+      jitterMs: 7,
       next: (after: number) => after + 2 - (after % 2),
       previous: (_: number, before: number) => before - 2 + (before % 2),
       count: (first: number, before: number) => Math.ceil(before / 2) - Math.ceil(first / 2),
     }
     const row = { ...skipped(2, 10), count: 5, version: 1 }
     const [fill] = plan([5], { before: row, countingOf: () => even }).fills
-    expect(fill!.cover).toMatchObject({ head: 2, prev: 4, tail: { nominal: 6, count: 3 } })
+    expect(fill!.cover).toMatchObject({ head: 2, prev: 4, tail: { nominal: 6, due: 13, count: 3 } })
     const [own] = plan([6], { before: row, countingOf: () => even }).fills
-    expect(own!.cover).toMatchObject({ head: 2, prev: 4, tail: { nominal: 8, count: 2 } })
+    expect(own!.cover).toMatchObject({ head: 2, prev: 4, tail: { nominal: 8, due: 15, count: 2 } })
   })
 
   it('keeps every occurrence in exactly one row, whatever was there', () => {

@@ -20,6 +20,8 @@ export interface SkippedRow {
 
 /** Occurrences of one of the schedules that the job has had. */
 export interface Counting {
+  /** From an occurrence's time to when it was due. */
+  jitterMs: number
   next: (after: number) => number | null
   /** The last occurrence before `before`, from `first` on. */
   previous: (first: number, before: number) => number
@@ -96,9 +98,8 @@ export function planBackfill(input: BackfillInput): BackfillPlan {
 }
 
 function cutOf(input: BackfillInput, cover: SkippedRow, nominal: number): Cut {
-  const { idOf, jitterMs } = input
   const { id, first, last, version } = cover
-  const { next, previous, count } = input.countingOf(version)
+  const { next, previous, count, jitterMs } = input.countingOf(version)
   // None, if the schedule was changed since, and the time is one of the new one only.
   const own = count(nominal, nominal + 1)
   const head = nominal === first ? 0 : Math.min(Math.max(count(first, nominal), 1), Math.max(cover.count - own, 1))
@@ -108,6 +109,6 @@ function cutOf(input: BackfillInput, cover: SkippedRow, nominal: number): Cut {
   const tail =
     following === null || following > last || left < 1
       ? null
-      : { id: idOf(following), nominal: following, due: following + jitterMs, count: left }
+      : { id: input.idOf(following), nominal: following, due: following + jitterMs, count: left }
   return { id, last, head, prev, tail }
 }

@@ -106,6 +106,7 @@ async function countingsOf(
     const schedule = scheduleOf(counted, null)
     const bounds = boundsOf(counted)
     return {
+      jitterMs: jitterOffsetMs(counted.jobId, counted.jitterSec),
       next: (nominal) => nextWithin(schedule, bounds, nominal),
       previous: (first, nominal) => previousWithin(schedule, bounds, first, nominal) ?? first,
       count: (first, nominal) => countWithin(schedule, bounds, first - 1, nominal - 1),

@@ -217,7 +217,7 @@ export class Engine implements Service {
       logger,
       duties: [
         { name: 'sweeper', everyMs: config.sweepEveryMs, runOnce: () => sweeper.runOnce({ sparing: true }) },
-        { name: 'inspector', everyMs: 10_000, runOnce: () => inspector.runOnce() },
+        { name: 'inspector', everyMs: 10_000, runOnce: async () => void (await inspector.runOnce()) },
         { name: 'partitioner', everyMs: 3_600_000, runOnce: () => partitioner.runOnce() },
         { name: 'event pruner', everyMs: 60_000, runOnce: () => eventPruner.runOnce() },
         { name: 'audit keeper', everyMs: 60_000, runOnce: () => auditKeeper.runOnce() },

@@ -6,7 +6,7 @@
  * closed when its writer has committed, or when nobody is left who could have taken that id; a transaction that writes no
  * events is not waited for, however long it stays open.
  */
-import { Loop } from '../lib/loop.ts'
+import { type Again, Loop } from '../lib/loop.ts'
 import type { Service } from '../lib/service.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Database } from '../store/database.ts'
@@ -89,7 +89,7 @@ export class Feed implements Service {
     for (const settle of [...this.#waiting]) settle()
   }
 
-  async #look(): Promise<number | undefined> {
+  async #look(): Promise<Again | undefined> {
     const database = this.#database
     if (this.#tenants().length === 0) {
       this.#position = null
@@ -100,29 +100,29 @@ export class Feed implements Service {
     if (this.#position === null) {
       this.#position = await settled(database)
       this.wake()
-      return 0
+      return { againInMs: 0 }
     }
     const { reached, seen } = await readAhead(database, this.#position, mostAtOnce)
     if (reached !== null) return this.#move(this.#position, reached)
     return seen === null ? undefined : this.#closeGap(this.#position)
   }
 
-  async #closeGap(position: number): Promise<number> {
+  async #closeGap(position: number): Promise<Again> {
     const { lastId, writers } = await readWriters(this.#database)
     const now = new Set(writers)
     this.#gap = this.#gap
       ? { lastId: this.#gap.lastId, writers: this.#gap.writers.intersection(now) }
       : { lastId, writers: now }
-    if (this.#gap.writers.size > 0) return gapMs
+    if (this.#gap.writers.size > 0) return { againInMs: gapMs }
     // An id that the sequence has not given out: somebody wrote it by hand, and it is told when the sequence gets there.
     if (this.#gap.lastId <= position) {
       this.#gap = null
-      return pollMs
+      return { againInMs: pollMs }
     }
     return this.#move(position, Math.min(this.#gap.lastId, position + mostAtOnce))
   }
 
-  async #move(after: number, upTo: number): Promise<number> {
+  async #move(after: number, upTo: number): Promise<Again> {
     const tenants = this.#tenants()
     const events = await this.#read(tenants, { after, upTo })
     // Where something may be missing nothing is at hand: the listener finds out by itself.
@@ -133,7 +133,7 @@ export class Feed implements Service {
     this.#step = { after, upTo, byTenant }
     this.#position = upTo
     this.wake()
-    return 0
+    return { againInMs: 0 }
   }
 
   async #read(tenants: string[], range: { after: number; upTo: number }): Promise<EventRow[]> {

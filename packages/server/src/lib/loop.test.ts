@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { Loop } from './loop.ts'
+import { type Again, Loop } from './loop.ts'
 
 const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() }
 
@@ -33,7 +33,7 @@ class Duty {
   }
 }
 
-function loopOf(runOnce: () => Promise<unknown>, everyMs = 1_000): Loop {
+function loopOf(runOnce: () => Promise<Again | undefined> | Promise<void>, everyMs = 1_000): Loop {
   return new Loop({ name: 'duty', everyMs, logger, runOnce })
 }
 
@@ -93,7 +93,7 @@ describe('a loop', () => {
   })
 
   it('waits as long as a run asked for, if that is shorter', async () => {
-    const answers: unknown[] = [10, 5_000, undefined]
+    const answers = [{ againInMs: 10 }, { againInMs: 5_000 }, undefined]
     const runOnce = vi.fn(async () => answers.shift())
     await loopOf(runOnce).start()
     await vi.advanceTimersByTimeAsync(10)

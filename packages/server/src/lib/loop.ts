@@ -7,12 +7,16 @@ import type { Logger } from '@carillon/contract/process'
 import { Backoff } from '@carillon/contract/process'
 import type { Service } from './service.ts'
 
+/** How long to wait before the next run, if shorter than `everyMs`. Not a bare number: a count would be taken for one. */
+export interface Again {
+  againInMs: number
+}
+
 export interface LoopOptions {
   name: string
   everyMs: number
   logger: Logger
-  /** May answer with how long to wait, if shorter than `everyMs`. */
-  runOnce: () => Promise<unknown>
+  runOnce: () => Promise<Again | undefined> | Promise<void>
 }
 
 export class Loop implements Service {
@@ -57,8 +61,8 @@ export class Loop implements Service {
     do {
       this.#wakes = 0
       try {
-        const wish = await this.#options.runOnce()
-        delay = typeof wish === 'number' ? Math.min(wish, this.#options.everyMs) : this.#options.everyMs
+        const again = await this.#options.runOnce()
+        delay = again ? Math.min(again.againInMs, this.#options.everyMs) : this.#options.everyMs
         this.#backoff.reset()
       } catch (error) {
         delay = this.#backoff.nextMs()

@@ -7,7 +7,7 @@ import { isId, timeOf } from '../domain/identity.ts'
 import { settled } from '../jobs/change.ts'
 import { BatchLimit } from '../lib/batch-limit.ts'
 import type { Clock } from '../lib/clock.ts'
-import { Loop } from '../lib/loop.ts'
+import { type Again, Loop } from '../lib/loop.ts'
 import type { Service } from '../lib/service.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Signals } from '../signals/port.ts'
@@ -77,7 +77,7 @@ export class Operator implements Service {
   }
 
   /** Takes steps as long as an operation is due; answers how long until the next one is. */
-  async runOnce(): Promise<number | undefined> {
+  async runOnce(): Promise<Again | undefined> {
     const { database, clock } = this.#options
     while (!this.#stopping) {
       const operation = await takeOperation(database)
@@ -85,7 +85,7 @@ export class Operator implements Service {
       await this.#take(operation)
     }
     const next = await readNextOperation(database)
-    return next === null ? undefined : Math.max(0, next - clock.now())
+    return next === null ? undefined : { againInMs: Math.max(0, next - clock.now()) }
   }
 
   async #take(operation: OperationRecord): Promise<void> {

@@ -10,7 +10,7 @@ import type { Confirmation, DueOccurrence, DueReturn, DueSource } from '../due-s
 import type { Leadership, LedShard } from '../leadership/port.ts'
 import { BatchLimit } from '../lib/batch-limit.ts'
 import type { Clock } from '../lib/clock.ts'
-import { Loop } from '../lib/loop.ts'
+import { type Again, Loop } from '../lib/loop.ts'
 import type { Service } from '../lib/service.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Signals } from '../signals/port.ts'
@@ -123,13 +123,13 @@ export class Scheduler implements Service {
   }
 
   /** Fires everything that is due; answers how long until the next. */
-  async #fireDue(): Promise<number> {
+  async #fireDue(): Promise<Again | undefined> {
     const { clock } = this.#options
     const { aheadMs = 1 } = clock
     const fired = await Promise.allSettled(Array.from({ length: fireConcurrency }, () => this.#fireInTurn(aheadMs)))
     for (const each of fired) if (each.status === 'rejected') throw each.reason
     const next = this.#wheel.nextDue()
-    return next === null ? this.#options.pollMs : Math.max(0, next + aheadMs - clock.now())
+    return next === null ? undefined : { againInMs: Math.max(0, next + aheadMs - clock.now()) }
   }
 
   /** Takes a batch, fires it, and so on until nothing is due. `aheadMs`: the database compares due times with its own clock. */

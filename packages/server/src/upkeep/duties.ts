@@ -1,14 +1,13 @@
 /** The duties that one node at a time has for the whole installation: it is the leader of shard 0. */
 import type { Leadership } from '../leadership/port.ts'
-import { Loop } from '../lib/loop.ts'
+import { type Again, Loop } from '../lib/loop.ts'
 import type { Service } from '../lib/service.ts'
 import type { Logger } from '../observability/logger.ts'
 
 export interface Duty {
   name: string
   everyMs: number
-  /** May answer with how long to wait, if shorter than `everyMs`. */
-  runOnce: () => Promise<unknown>
+  runOnce: () => Promise<Again | undefined> | Promise<void>
 }
 
 export class Duties implements Service {
@@ -23,7 +22,8 @@ export class Duties implements Service {
           everyMs,
           logger,
           runOnce: async () => {
-            if (leadership.shards().some((s) => s.shard === 0)) return runOnce()
+            const isLeader = leadership.shards().some((s) => s.shard === 0)
+            return (isLeader && (await runOnce())) || undefined
           },
         }),
     )

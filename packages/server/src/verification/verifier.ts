@@ -11,6 +11,7 @@
  * minute ago too: after an outage there is much to catch up with.
  */
 import type { Clock } from '../lib/clock.ts'
+import type { Again } from '../lib/loop.ts'
 import { PartOfTime } from '../lib/part-of-time.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Database } from '../store/database.ts'
@@ -63,10 +64,10 @@ export class Verifier {
     this.#time = new PartOfTime({ share, longestPauseMs, monotonic: options.monotonic })
   }
 
-  /** Looks at one page. Answers how long to wait before the next one; null: there is none for now. */
-  async runOnce(): Promise<number | null> {
+  /** Looks at one page. Answers how long to wait before the next one; undefined: there is none for now. */
+  async runOnce(): Promise<Again | undefined> {
     const goesOn = await this.#time.spend(() => this.#lookOnce())
-    return goesOn ? this.#time.pauseMs : null
+    return goesOn ? { againInMs: this.#time.pauseMs } : undefined
   }
 
   async #lookOnce(): Promise<boolean> {

@@ -1,11 +1,12 @@
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
+import { long } from './vitest.long.ts'
 
 export default defineConfig({
   test: {
-    include: ['packages/*/src/**/*.test.ts', 'bench/**/*.test.ts', 'proof/**/*.test.ts', 'test/**/*.test.ts'],
+    include: ['packages/*/src/**/*.test.ts', 'bench/**/*.test.ts', 'test/**/*.test.ts'],
     reporters: ['default', './test/support/closing-line.ts'],
-    // These need servers that npm does not bring: vitest.stock.config.ts runs them.
-    exclude: ['**/node_modules/**', 'test/stock/**'],
+    // vitest.long.config.ts runs the long ones, vitest.stock.config.ts those that need servers that npm does not bring.
+    exclude: [...configDefaults.exclude, ...long, 'test/stock/**'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     globalSetup: ['./test/support/global-setup.ts'],

@@ -35,7 +35,17 @@ export async function createDatabase(options: { template?: string; server?: stri
   if (!created) throw new Error(`somebody stays connected to the template ${options.template}`)
   const url = new URL(server)
   url.pathname = `/${name}`
-  return { url: url.href, name, drop: () => query(server, `drop database if exists ${name} with (force)`) }
+  return { url: url.href, name, drop: () => drop(server, name) }
+}
+
+/** Sessions that are on their way out may go first: to end them would be an error in a client that nobody listens to any more. */
+async function drop(server: string, name: string): Promise<void> {
+  const here = `select from pg_stat_activity where datname = '${name}' and backend_type = 'client backend'`
+  await withClient(server, async (client) => {
+    const isFree = async () => ((await client.query(here)).rowCount === 0 ? true : undefined)
+    await poll(isFree, { everyMs: 20, forMs: 300 })
+    await client.query(`drop database if exists ${name} with (force)`)
+  })
 }
 
 /** A server of the test's own on an empty directory, which `stop` removes. */
@@ -80,11 +90,15 @@ async function sharedServer(): Promise<string> {
   return url
 }
 
-async function query(connectionString: string, sql: string): Promise<void> {
+function query(connectionString: string, sql: string): Promise<void> {
+  return withClient(connectionString, async (client) => void (await client.query(sql)))
+}
+
+async function withClient(connectionString: string, work: (client: pg.Client) => Promise<void>): Promise<void> {
   const client = new pg.Client({ connectionString })
   await client.connect()
   try {
-    await client.query(sql)
+    await work(client)
   } finally {
     await client.end()
   }

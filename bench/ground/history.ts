@@ -64,7 +64,7 @@ export async function layHistory(
   await client.query(schedulesSql)
   const worker = '00000000-0000-8000-8000-000000000001'
   await client.query(executionsSql, [from, now - 60_000, rows, tenants, handlerNames, worker])
-  await client.query(`select setval('carillon.fences', $1::bigint)`, [rows])
+  await client.query(`select setval('carillon.lease_ids', ($1::bigint >> 10) + 1)`, [rows])
   const reached = (Math.floor(rows / tenants.length) + 1) * 65_536
   await client.query(`insert into carillon.lanes (pool, lane, virtual_time) values ('default', 2, $1)`, [reached])
   await client.query('vacuum analyze carillon.executions, carillon.jobs, carillon.schedules')

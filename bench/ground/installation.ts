@@ -65,7 +65,7 @@ export async function openInstallation(
     },
     async unfinished() {
       const [row] = await installation.query<{ ready: number; running: number }>(
-        `select (select count(*)::int from carillon.ready) ready, (select count(*)::int from carillon.running) running`,
+        `select (select count(*)::int from carillon.ready) ready, (select coalesce(sum(open), 0)::int from carillon.leases) running`,
       )
       return row!
     },

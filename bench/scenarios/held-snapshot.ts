@@ -27,7 +27,7 @@ export const scenario: Scenario = {
 async function round(bench: Bench, installation: Installation, workers: Workers): Promise<Measured> {
   const stretchSec = bench.size(60, 10)
   // What the round before left behind is not to be cleared away in the minute that counts as clean.
-  await installation.query('vacuum carillon.ready, carillon.running, carillon.executions')
+  await installation.query('vacuum carillon.ready, carillon.leases, carillon.executions')
   await using life = await startLife(bench, installation, workers)
   await life.goOn(bench.size(15, 5))
   bench.progress(`${stretchSec} s without a snapshot`)
@@ -84,7 +84,7 @@ type DeadRows = Record<string, number>
 async function deadRows(installation: Installation): Promise<DeadRows> {
   const rows = await installation.query<{ table: string; dead: number }>(
     `select relname "table", n_dead_tup::int dead from pg_stat_user_tables
-     where schemaname = 'carillon' and relname in ('ready', 'running', 'schedules') order by 1`,
+     where schemaname = 'carillon' and relname in ('ready', 'leases', 'schedules') order by 1`,
   )
   return Object.fromEntries(rows.map(({ table, dead }) => [table, dead]))
 }

@@ -10,7 +10,9 @@ export const badTables = [
   'schedules',
   'retries',
   'ready',
-  'running',
+  'leases',
+  'lease_notes',
+  'completions',
   'waiting',
   'deadlines',
   'operations',
@@ -73,13 +75,30 @@ const likely: Record<BadTable, (random: Random, around: Surroundings, now: numbe
   ready: (random, around, now) => ({
     pool: poolOf(random, around),
     ...{ lane: random.between(0, 3), tag: random.between(0, 100_000_000), execution_id: anId(random, around, now) },
+    ...{
+      body: random.pick<unknown>([null, null, 'no JSON', '"a":1']),
+      timeout_sec: random.pick<unknown>([null, -1, 1]),
+    },
   }),
-  running: (random, around, now) => ({
-    execution_id: anId(random, around, now),
-    ...{ fence: random.between(1, 1_000_000_000), worker_id: uuid(random), attempt: 1 },
+  leases: (random, around, now) => ({
+    ...{ lease_id: 1_000_000_000 + random.between(0, 1_000_000_000), worker_id: uuid(random) },
+    ...{
+      pool: poolOf(random, around),
+      lane: 2,
+      tag_low: random.between(0, 100),
+      tag_high: random.between(100, 100_000_000),
+    },
     ...{ leased_at: iso(now - hour), overdue_at: iso(now + random.between(-hour, hour)), grace_sec: 5 },
-    ...{ heartbeat_timeout_sec: null, heartbeat_at: null, began: true, progress: null, cancel_at: null },
-    ...{ cancel_reason: null, cancel_by: null, completed: false, result: null },
+    ...{ heartbeat_timeout_sec: null, began: true, open: random.between(1, 3), noted: random.chance(0.2) },
+    ids: Array.from({ length: random.between(1, 3) }, () => anId(random, around, now)),
+  }),
+  lease_notes: (random, around, now) => ({
+    ...{ execution_id: anId(random, around, now), fence: random.between(1, 1_000_000_000), worker_id: uuid(random) },
+    ...{ began: random.chance(0.5), overdue_at: iso(now - hour), heartbeat_at: iso(now - hour), progress: null },
+    ...{ cancel_at: iso(now), cancel_reason: 'x', cancel_by: 'hand' },
+  }),
+  completions: (random, around, now) => ({
+    ...{ execution_id: anId(random, around, now), fence: random.between(1, 1_000_000_000), result: '1' },
   }),
   waiting: (random, around, now) => ({
     execution_id: anId(random, around, now),

@@ -25,7 +25,7 @@ export type Fault = (site: FaultSite) => Promise<boolean>
 
 const lockable = [
   { table: 'schedules', rows: 30 },
-  { table: 'running', rows: 20 },
+  { table: 'leases', rows: 20 },
   { table: 'shards', rows: 6 },
 ]
 

@@ -13,34 +13,39 @@ export interface Broken {
 
 export const broken: readonly Broken[] = [
   {
-    ...{ name: 'an attempt is not counted', function: 'report' },
-    text: `case when g.outcome = 'HANDED_BACK' then e.attempt else g.attempt end`,
+    ...{ name: 'an attempt is not counted', function: 'end_executions' },
+    text: `case when i.fence is null or i.released = 1 then e.attempt else e.attempt + 1 end`,
     instead: 'e.attempt',
   },
   {
-    ...{ name: 'a report ignores the cancel flag', function: 'report' },
-    text: `when r.cancel_at is not null or i.outcome = 'CANCELLED' then 'CANCELLED'`,
-    instead: `when i.outcome = 'CANCELLED' then 'CANCELLED'`,
+    ...{ name: 'a report ignores the cancel flag', function: 'report_others' },
+    text: `when p.cancel_at is not null or p.outcome = 'CANCELLED' then 'CANCELLED'`,
+    instead: `when p.outcome = 'CANCELLED' then 'CANCELLED'`,
   },
   {
-    ...{ name: 'a report ignores the fence', function: 'report' },
-    text: 'x.execution_id = i.execution_id and x.fence = i.fence',
-    instead: 'x.execution_id = i.execution_id',
+    ...{ name: 'a report of a success ignores the place in the lease', function: 'report' },
+    text: 'where v_leases.ids[v_leases.offsets[l.number] + (i.fence & 1023) + 1] = i.id',
+    instead: 'where i.id = any (v_leases.ids)',
   },
   {
-    ...{ name: 'a retry comes back at once', function: 'report' },
-    text: 'carillon.at(w.retry_at), w.tenant',
-    instead: 'v_now, w.tenant',
+    ...{ name: 'a note is lost', function: 'store_progress' },
+    text: 'perform carillon.mark_noted(',
+    instead: 'perform cardinality(',
   },
   {
-    ...{ name: 'what waits is not let go', function: 'report' },
+    ...{ name: 'a retry comes back at once', function: 'return_executions' },
+    text: 'carillon.at(w.due), w.tenant',
+    instead: 'p_now, w.tenant',
+  },
+  {
+    ...{ name: 'what waits is not let go', function: 'end_executions' },
     text: 'if v_guarded is not null then',
     instead: 'if false then',
   },
   {
-    ...{ name: 'a repeated report is refused', function: 'report' },
-    text: `else i.outcome end)) then 'ACCEPTED'`,
-    instead: `else i.outcome end)) then 'REFUSED'`,
+    ...{ name: 'a repeated report is refused', function: 'report_verdicts' },
+    text: `else o.outcome end)) then 'ACCEPTED'`,
+    instead: `else o.outcome end)) then 'REFUSED'`,
   },
   {
     ...{ name: 'a leader that was replaced goes on', function: 'hold_shards' },
@@ -59,13 +64,14 @@ export const broken: readonly Broken[] = [
   },
   {
     ...{ name: 'a fence is given twice', function: 'lease' },
-    text: `nextval('carillon.fences')`,
-    instead: 'coalesce(e.fence, 1)',
+    text: `nextval('carillon.lease_ids') from generate_series(v_first, v_groups[cardinality(v_groups)])`,
+    instead: `coalesce((select max(l.lease_id) from carillon.leases l), 0) + g
+      from generate_series(1, v_groups[cardinality(v_groups)] - v_first + 1) g`,
   },
   {
-    ...{ name: 'what has expired is leased', function: 'lease' },
-    text: 'e.expires_at > v_now or',
-    instead: 'true or',
+    ...{ name: 'what has expired is leased', function: 'lease_specially' },
+    text: 'coalesce(r.expires_at <= p_now, false) expired',
+    instead: 'false expired',
   },
   {
     ...{ name: 'a paused pool gives', function: 'lease' },
@@ -74,8 +80,8 @@ export const broken: readonly Broken[] = [
   },
   {
     ...{ name: 'a cancel does not bring the end nearer', function: 'flag_running' },
-    text: `least(r.overdue_at, p_now + r.grace_sec * interval '1 second')`,
-    instead: 'r.overdue_at',
+    text: `least(coalesce(n.overdue_at, l.overdue_at), p_now + l.grace_sec * interval '1 second')`,
+    instead: 'coalesce(n.overdue_at, l.overdue_at)',
   },
   {
     ...{ name: 'the second of QUEUE_ONE waits too', function: 'overlap_verdicts' },

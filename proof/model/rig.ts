@@ -103,7 +103,7 @@ export class Rig {
     await database.query(
       null,
       `update carillon.shards set node_id = null, epoch = 0; update carillon.pools set paused = false;
-       alter sequence carillon.fences restart`,
+       alter sequence carillon.lease_ids restart`,
     )
     this.#assemble()
     this.#leaderId = ''

@@ -13,10 +13,17 @@ import type { World } from './world.ts'
 /** Lays down the triggers. */
 export const triggersSql = `
   create schema simulated;
-  create function simulated.tell_running() returns trigger language plpgsql as $$
+  create function simulated.tell_lease() returns trigger language plpgsql as $$
   begin
-    raise notice 'told %', json_build_object('table', 'running', 'op', tg_op, 'id', (coalesce(new, old)).execution_id,
-      'fence', (coalesce(new, old)).fence, 'worker', (coalesce(new, old)).worker_id);
+    for i in 1..cardinality(new.ids) loop
+      raise notice 'told %', json_build_object('table', 'leases', 'id', new.ids[i], 'fence', new.lease_id * 1024 + i - 1,
+        'worker', new.worker_id);
+    end loop;
+    return null;
+  end $$;
+  create function simulated.tell_end() returns trigger language plpgsql as $$
+  begin
+    raise notice 'told %', json_build_object('table', 'executions', 'id', new.execution_id, 'fence', new.fence);
     return null;
   end $$;
   create function simulated.tell_jobs() returns trigger language plpgsql as $$
@@ -36,13 +43,16 @@ export const triggersSql = `
     return null;
   end $$;
   create trigger told after insert or update on carillon.lanes for each statement execute function simulated.tell_change();
-  create trigger told after insert or delete on carillon.running for each row execute function simulated.tell_running();
+  create trigger told after insert on carillon.leases for each row execute function simulated.tell_lease();
+  create trigger told after update on carillon.executions for each row when (new.fence is distinct from old.fence)
+    execute function simulated.tell_end();
   create trigger told after insert or update of version, state on carillon.jobs for each row
     when (new.type in ('CRON', 'INTERVAL')) execute function simulated.tell_jobs();
   create trigger told after update on carillon.shards for each row execute function simulated.tell_shards();`
 
 type Told =
-  | { table: 'running'; op: 'INSERT' | 'DELETE'; id: string; fence: number; worker: string }
+  | { table: 'leases'; id: string; fence: number; worker: string }
+  | { table: 'executions'; id: string; fence: number }
   | { table: 'jobs'; id: string; version: number; state: JobSpan['state']; overlap: JobSpan['overlap'] }
   | { table: 'shards'; shard: number; epoch: number }
   | { table: 'lanes' }
@@ -56,6 +66,7 @@ export class Trace {
   fired = 0
   #movedAt: number
   readonly #world: World
+  /** By execution. */
   readonly #open = new Map<string, Lease>()
   readonly #present = new Map<string, JobSpan>()
   readonly #epochs = new Map<number, number>()
@@ -80,14 +91,14 @@ export class Trace {
     if (told.table === 'shards') this.#epochs.set(told.shard, told.epoch)
     else if (told.table === 'jobs') this.#noteJob(told, at)
     else if (told.table === 'lanes') return
-    else if (told.op === 'INSERT') {
+    else if (told.table === 'leases') {
       const lease = { executionId: told.id, fence: told.fence, workerId: told.worker, at, until: null }
       this.leases.push(lease)
-      this.#open.set(`${told.id} ${told.fence}`, lease)
+      this.#open.set(told.id, lease)
     } else {
-      const lease = this.#open.get(`${told.id} ${told.fence}`)
+      const lease = this.#open.get(told.id)
       if (lease) lease.until = at
-      this.#open.delete(`${told.id} ${told.fence}`)
+      this.#open.delete(told.id)
       this.#moved()
     }
   }
@@ -123,8 +134,10 @@ export class Trace {
     const fences = readNumbers(values[1])
     const named = new Set(readUuids(values[0]).map((id, i) => `${id} ${fences[i]}`))
     for (const each of told) {
-      if (each.table !== 'running' || each.op !== 'DELETE' || named.has(`${each.id} ${each.fence}`)) continue
-      this.#violated('holders-report', each.id, `lost the lease of fence ${each.fence} to a report of another fence`)
+      if (each.table !== 'executions') continue
+      const held = this.#open.get(each.id)?.fence
+      if (held === each.fence && named.has(`${each.id} ${held}`)) continue
+      this.#violated('holders-report', each.id, `lost the lease of fence ${held} to a report of fence ${each.fence}`)
     }
   }
 

@@ -106,9 +106,9 @@ export function describeLiveness(name: string, make: MakeLiveness): void {
         const [silent, holding] = [await register(), await register()]
         await store.submit(1)
         const [held] = await store.lease(1)
-        await store.database.query(null, 'update carillon.running set worker_id = $1 where execution_id = $2', [
+        await store.database.query(null, 'update carillon.leases set worker_id = $1 where lease_id = $2', [
           holding,
-          held!.executionId,
+          Math.floor(held!.fence / 1024),
         ])
         await isSilent(holding)
         const live = await register()

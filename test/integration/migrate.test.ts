@@ -1,4 +1,5 @@
 /** One schema, however many nodes bring it up at once, and whichever version they are of. */
+import { readdirSync, readFileSync } from 'node:fs'
 import { CarillonError } from '@carillon/contract'
 import pg from 'pg'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -9,6 +10,8 @@ import { openNodes } from '../support/nodes.ts'
 import { createDatabase, isPackaged, startPackagedPostgres, type TestDatabase } from '../support/postgres.ts'
 
 const settings = { shardCount: 8, partitionHours: 24, retentionDays: 30 }
+/** Eight ids, numbered. */
+const ids = `(select n, ('00000000-0000-8000-8000-00000000000' || n)::uuid i from generate_series(1, 8) n) ids`
 const disposals: (() => Promise<unknown>)[] = []
 
 afterEach(async () => {
@@ -76,6 +79,42 @@ describe('migrate', () => {
     await query(url, `create or replace function carillon.ms(at timestamptz) returns bigint language sql return 42`)
     await migrate(open(url), settings)
     expect((await query(url, `select carillon.ms(carillon.at(7)) ms`)).rows[0].ms).toBe('7')
+  })
+
+  it('takes over what runs under the version before leases, with its fences, notes and completions', async () => {
+    const { url } = await emptyDatabase()
+    const folder = new URL('../../packages/server/src/store/migrations/', import.meta.url)
+    const earlier = readdirSync(folder)
+      .sort()
+      .filter((name) => name < '0014')
+    await query(url, 'create schema carillon')
+    for (const name of earlier) await query(url, readFileSync(new URL(name, folder), 'utf8'))
+    await query(
+      url,
+      `create table carillon.migrations (version int primary key, name text not null, breaking boolean not null,
+         applied_at timestamptz not null default clock_timestamp());
+       create table carillon.function_texts (singleton boolean primary key default true check (singleton), digest text not null);
+       insert into carillon.migrations select n, 'earlier', false from generate_series(1, ${earlier.length}) n;
+       create table carillon.some_executions partition of carillon.executions default;
+       insert into carillon.executions (execution_id, job_id, tenant, pool, lane, handler, tag, origin, scheduled_for, due_at, fired_at)
+         select i, i, 'acme', 'default', 2, 'h', n, 'SUBMIT', now(), now(), now() from ${ids};
+       insert into carillon.running (execution_id, fence, worker_id, attempt, leased_at, overdue_at, grace_sec, began, progress,
+           cancel_at, cancel_reason, completed, result)
+         select i, 1020 + n, i, 1, now(), now() + interval '1 hour', 10, n > 3, case n when 1 then '7' end,
+           case n when 2 then now() end, case n when 2 then 'X' end, n = 3, case n when 3 then '8' end from ${ids};
+       select setval('carillon.fences', 5000)`,
+    )
+    const seen = `select execution_id, fence, worker_id, attempt, leased_at, overdue_at, began, progress, cancel_at, cancel_reason,
+      completed, result from carillon.running order by fence`
+    const before = (await query(url, seen)).rows
+    await migrate(open(url), settings)
+    expect((await query(url, seen)).rows).toEqual(before)
+    const leases = 'select lease_id, open, cardinality(ids) length from carillon.leases order by 1'
+    expect((await query(url, leases)).rows).toEqual([
+      { lease_id: '0', open: 3, length: 1_024 },
+      { lease_id: '1', open: 5, length: 5 },
+    ])
+    expect((await query(url, `select nextval('carillon.lease_ids') << 10 next`)).rows).toEqual([{ next: '6144' }])
   })
 
   it('can be printed and applied by hand: nodes find it as they would have left it', async () => {

@@ -22,6 +22,7 @@ const writeNothing = new Set([
 const before: Record<string, string> = {
   pauseJob: 'resumeJob',
   resumeJob: 'pauseJob',
+  cancelExecution: 'retryExecution',
   retryExecution: 'cancelExecution',
 }
 const changes = operations.filter(([, { method }]) => method !== 'GET')
@@ -55,7 +56,8 @@ afterAll(async () => {
 describe.each(codes)('SQLSTATE %s', (code) => {
   it.each(changes)('%s', async (...operation) => {
     const first = operations.find(([id]) => id === before[operation[0]])
-    if (first) expect((await send(on, first, on.asA)).status).toBe(200)
+    // It may be so already.
+    if (first) expect([200, 409]).toContain((await send(on, first, on.asA)).status)
     await sql.query('insert into public.trouble values ($1)', [code])
     try {
       const key = { 'idempotency-key': `${code} ${operation[0]}` }

@@ -114,17 +114,19 @@ describe('a bad row', () => {
   })
 
   it('in ready: a policy that LEASE cannot read, one that runs already, one that is not in the ledger', async () => {
-    const bad = await ledgerRow({ policy: { timeoutSec: 'long' } })
-    const runs = await ledgerRow()
+    const tag = nextTag()
+    const bad = await ledgerRow({ tag, policy: { timeoutSec: 'long' } })
+    const runs = await ledgerRow({ tag })
     const orphan = newId(Date.now())
     await sql.query(
-      `insert into carillon.running (execution_id, fence, worker_id, attempt, leased_at, overdue_at, grace_sec, began)
-       values ($1, 7, '00000000-0000-0000-0000-000000000001', 1, now(), now() + interval '1 hour', 5, true)`,
+      `insert into carillon.leases (lease_id, worker_id, pool, lane, tag_low, tag_high, leased_at, overdue_at, grace_sec, began, open, ids)
+       select 9007199, '00000000-0000-0000-0000-000000000001', pool, lane, tag, tag, now(), now() + interval '1 hour', 5, true, 1, array[$1::uuid]
+       from carillon.executions where execution_id = $1`,
       [runs],
     )
     await sql.query(`insert into carillon.ready select 'default', 2, $2, unnest($1::uuid[])`, [
       [bad, runs, orphan],
-      nextTag(),
+      tag,
     ])
     const found = await Promise.all([bad, runs, orphan].map((id) => setAside(id)))
     expect(found.map(({ source, code }) => [source, code])).toEqual([
@@ -132,21 +134,21 @@ describe('a bad row', () => {
       ['ready', 'RUNS_ALREADY'],
       ['ready', 'NO_LEDGER_ROW'],
     ])
-    await sql.query('delete from carillon.running where execution_id = $1', [runs])
+    await sql.query('delete from carillon.leases where lease_id = 9007199')
   })
 
-  it('in retries, running and waiting: not in the ledger', { timeout: 150_000 }, async () => {
+  it('in retries, leases and waiting: not in the ledger', { timeout: 150_000 }, async () => {
     const [retry, run, waits] = [newId(Date.now()), newId(Date.now()), newId(Date.now())] as const
     await sql.query(`insert into carillon.retries values ($1, 3, now(), 'default', 'default', 2, 'FAILED')`, [retry])
     await sql.query(
-      `insert into carillon.running (execution_id, fence, worker_id, attempt, leased_at, overdue_at, grace_sec, began)
-       values ($1, 7, gen_random_uuid(), 1, now() - interval '1 hour', now() - interval '1 hour', 5, true)`,
+      `insert into carillon.leases (lease_id, worker_id, pool, lane, tag_low, tag_high, leased_at, overdue_at, grace_sec, began, open, ids)
+       values (9007200, gen_random_uuid(), 'default', 2, 1, 1, now() - interval '1 hour', now() - interval '1 hour', 5, true, 1, array[$1::uuid])`,
       [run],
     )
     await sql.query(`insert into carillon.waiting values ($1, $2)`, [waits, `job:${waits}`])
     expect(await setAside(retry)).toMatchObject({ source: 'retries', code: 'NO_LEDGER_ROW' })
     // On a busy machine the sweeper looks seldom; the inspector comes every ten seconds.
-    expect(await setAside(run, 60_000)).toMatchObject({ source: 'running', code: 'NO_LEDGER_ROW' })
+    expect(await setAside(run, 60_000)).toMatchObject({ source: 'leases', code: 'NO_LEDGER_ROW' })
     expect(await setAside(waits, 60_000)).toMatchObject({ source: 'waiting', code: 'NO_LEDGER_ROW' })
   })
 
@@ -193,8 +195,9 @@ describe('a bad row', () => {
 
 describe('an operator', () => {
   async function badReady(): Promise<{ id: string; entry: Quarantined }> {
-    const id = await ledgerRow({ policy: { cancelGraceSec: 'x' } })
-    await sql.query(`insert into carillon.ready values ('default', 2, $2, $1)`, [id, nextTag()])
+    const tag = nextTag()
+    const id = await ledgerRow({ tag, policy: { cancelGraceSec: 'x' } })
+    await sql.query(`insert into carillon.ready values ('default', 2, $2, $1)`, [id, tag])
     return { id, entry: await setAside(id) }
   }
 

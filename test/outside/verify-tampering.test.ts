@@ -155,7 +155,7 @@ describe('a row of the ledger', () => {
 describe('another table', () => {
   it.each([
     ['the queue of what is ready, emptied', 'delete from carillon.ready', 'NO_HOLDER'],
-    ['what runs, emptied', 'delete from carillon.running', 'NO_HOLDER'],
+    ['what runs, emptied', 'delete from carillon.leases', 'NO_HOLDER'],
     ['retries, emptied', 'delete from carillon.retries', 'NO_HOLDER'],
     ['what waits, emptied', 'delete from carillon.waiting', 'NO_HOLDER'],
     ['endings, emptied', 'delete from carillon.endings', 'STATE'],
@@ -166,13 +166,6 @@ describe('another table', () => {
       'STATE',
     ],
     [
-      'a lease of what has ended',
-      `insert into carillon.running (execution_id, fence, worker_id, attempt, leased_at, overdue_at, grace_sec, began)
-       select execution_id, 1, gen_random_uuid(), 2, now(), now() + interval '1 hour', 1, true from carillon.executions
-       where state = 'SUCCEEDED'`,
-      'STATE',
-    ],
-    [
       'a retry of what has ended',
       `insert into carillon.retries select execution_id, 0, now() + interval '1 hour', tenant, pool, lane, 'FAILED'
        from carillon.executions where state = 'SUCCEEDED'`,
@@ -180,25 +173,21 @@ describe('another table', () => {
     ],
     [
       'what runs, ready as well',
-      `insert into carillon.ready select e.pool, e.lane, e.tag, e.execution_id from carillon.running
+      `insert into carillon.ready (pool, lane, tag, execution_id) select e.pool, e.lane, e.tag, e.execution_id from carillon.running
        join carillon.executions e using (execution_id)`,
       'STATE',
     ],
     ['a retry long due', `update carillon.retries set due = now() - interval '1 hour'`, 'RETRY_OVERDUE'],
-    [
-      'an attempt long overdue',
-      `update carillon.running set overdue_at = now() - interval '1 hour'`,
-      'ATTEMPT_OVERDUE',
-    ],
+    ['an attempt long overdue', `update carillon.leases set overdue_at = now() - interval '1 hour'`, 'ATTEMPT_OVERDUE'],
     [
       'a handler long silent',
-      `update carillon.running set heartbeat_timeout_sec = 1, heartbeat_at = now() - interval '1 hour'`,
+      `update carillon.leases set heartbeat_timeout_sec = 1, leased_at = now() - interval '1 hour'`,
       'ATTEMPT_OVERDUE',
     ],
     [
       'a worker long silent',
       `with silent as (update carillon.workers set seen_at = now() - interval '1 hour')
-       update carillon.running set leased_at = now() - interval '1 hour'`,
+       update carillon.leases set leased_at = now() - interval '1 hour'`,
       'WORKER_LOST',
     ],
     [

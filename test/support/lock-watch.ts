@@ -5,10 +5,10 @@
  */
 import { Database } from '../../packages/server/src/store/database.ts'
 
-/** The order in the heads of 0001_engine.sql and 0002_front_door.sql. */
+/** The order in the heads of 0014_leases.sql and 0002_front_door.sql. */
 export const lockOrder = [
   ...(['idempotency', 'dedupes'] as const),
-  ...(['shards', 'schedules', 'flows', 'running', 'executions'] as const),
+  ...(['shards', 'schedules', 'flows', 'leases', 'lease_notes', 'executions'] as const),
   ...(['waiting', 'retries', 'endings', 'ready'] as const),
 ]
 type Table = (typeof lockOrder)[number]
@@ -31,6 +31,7 @@ const keys: Partial<Record<Table, string>> = {
   shards: `lpad(shard::text, 5, '0')`,
   schedules: 'job_id::text',
   flows: `pool || '/' || lane || '/' || tenant`,
+  leases: `lpad(lease_id::text, 20, '0')`,
   ready: `pool || '/' || lane || '/' || lpad(tag::text, 20, '0')`,
 }
 const keyOf = (table: Table) => keys[table] ?? 'execution_id::text'

@@ -41,6 +41,12 @@ export const brokenInvariants = `
   where e.attempt <> coalesce(a.failed, 0) + case when e.state = 'SUCCEEDED' then 1 else 0 end
     or e.releases <> coalesce(a.released, 0)
   union all
+  select l.ids[1], 'the lease ' || l.lease_id || ' has ' || l.open || ' open, held are ' || count(r.execution_id) from carillon.leases l
+  left join carillon.running r on r.fence >> 10 = l.lease_id group by l.lease_id having l.open <> count(r.execution_id)
+  union all
+  select n.execution_id, 'has a note and is not held' from carillon.lease_notes n
+  where not exists (select from carillon.running r where r.execution_id = n.execution_id and r.fence = n.fence)
+  union all
   select r.execution_id, 'runs attempt ' || r.attempt || ' after ' || e.attempt || ' attempts' from carillon.running r
   join carillon.executions e on e.execution_id = r.execution_id where r.attempt <> e.attempt + 1
   union all

@@ -242,7 +242,12 @@ export class TestStore {
 
   /** Forgets every execution; jobs stay where their schedules stand. */
   async clear(): Promise<void> {
-    const tables = ['executions', 'endings', 'ready', 'running', 'retries', 'waiting', 'deadlines', 'submissions']
+    const tables = ['executions', 'endings', 'ready', 'leases', 'lease_notes', 'completions'].concat(
+      'retries',
+      'waiting',
+      'deadlines',
+      'submissions',
+    )
     const deletes = tables.map((table) => `delete from carillon.${table}`)
     const lives = 'update carillon.schedules set live = null where live is not null'
     await this.database.query(null, [...deletes, lives].join(';'))

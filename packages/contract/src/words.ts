@@ -83,7 +83,7 @@ export const quarantineSources = [
   'submissions',
   'retries',
   'ready',
-  'running',
+  'leases',
   'waiting',
   'deadlines',
   'operations',

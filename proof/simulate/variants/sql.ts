@@ -9,15 +9,29 @@ export const sqlVariants: Variant[] = [
   },
   {
     name: 'fence-not-checked',
-    what: 'A report ends whatever lease there is, whoever holds it.',
-    sql: [{ name: 'report', from: ' and x.fence = i.fence', to: '' }],
+    what: 'A report ends an attempt though the execution has come back since.',
+    sql: [
+      { name: 'end_executions', from: ' and (i.fence is null or e.fence is null or e.fence < i.fence)', to: '' },
+      { name: 'return_executions', from: ' and (e.fence is null or e.fence < i.fence)', to: '' },
+      // A lease that is kept after its end, so that the report of an old one is not refused for want of it.
+      { name: 'report', from: 'delete from carillon.leases l where l.ctid = any (v_back.gone);', to: 'null;' },
+    ],
+  },
+  {
+    name: 'note-lost',
+    what: 'That the handler of something that may start only once has begun is answered, and not noted.',
+    sql: [{ name: 'begin_handlers', from: 'where i.id = any (v_begun) and not l.began', to: 'where false' }],
   },
   {
     name: 'overlap-without-lock',
     what: 'FIRE asks whether a job is still busy without holding its row, nor the rows of what is live.',
     sql: [
       { name: 'fire', from: 'order by s.job_id for update of s skip locked', to: 'order by s.job_id' },
-      { name: 'overlap_verdicts', from: 'order by e.execution_id for update of e', to: 'order by e.execution_id' },
+      {
+        name: 'overlap_verdicts',
+        from: 'order by e.execution_id for no key update of e',
+        to: 'order by e.execution_id',
+      },
     ],
   },
   {
@@ -36,7 +50,14 @@ export const sqlVariants: Variant[] = [
   {
     name: 'attempts-not-counted',
     what: 'A failed attempt leaves the count as it was.',
-    sql: [{ name: 'report', from: 'then e.attempt else g.attempt end', to: 'then e.attempt else e.attempt end' }],
+    sql: [
+      {
+        name: 'end_executions',
+        from: 'then e.attempt else e.attempt + 1 end',
+        to: 'then e.attempt else e.attempt end',
+      },
+      { name: 'return_executions', from: 'attempt = e.attempt + 1 - i.released', to: 'attempt = e.attempt' },
+    ],
   },
   {
     name: 'skips-not-recorded',

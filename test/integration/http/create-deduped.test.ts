@@ -46,13 +46,14 @@ const age = (key: string, seconds: number) =>
 async function start(id: string): Promise<void> {
   await sql.query('delete from carillon.ready where execution_id = $1', [id])
   await sql.query(
-    `insert into carillon.running (execution_id, fence, worker_id, attempt, leased_at, overdue_at, grace_sec, began)
-     values ($1, nextval('carillon.fences'), $1, 1, now(), now() + interval '1 hour', 1, true)`,
+    `insert into carillon.leases (lease_id, worker_id, pool, lane, tag_low, tag_high, leased_at, overdue_at, grace_sec, began, open, ids)
+     select nextval('carillon.lease_ids'), $1, pool, lane, tag, tag, now(), now() + interval '1 hour', 1, true, 1, array[$1::uuid]
+     from carillon.executions where execution_id = $1`,
     [id],
   )
 }
 async function end(id: string): Promise<void> {
-  await sql.query('delete from carillon.running where execution_id = $1', [id])
+  await sql.query('delete from carillon.leases where ids = array[$1::uuid]', [id])
   await sql.query('delete from carillon.ready where execution_id = $1', [id])
   await sql.query(`update carillon.executions set state = 'SUCCEEDED', finished_at = now() where execution_id = $1`, [
     id,

@@ -79,10 +79,10 @@ describe('long work and several nodes', () => {
 
   it('what is held by whoever is ending it is cancelled afterwards', async () => {
     const [held, other] = await store.submit(2)
-    const leases = await store.lease(2)
+    const leases = [...(await store.lease(1)), ...(await store.lease(1))]
     const client = await sql.connect()
     await client.query('begin')
-    await client.query('select from carillon.running where execution_id = $1 for update', [held])
+    await client.query('select from carillon.leases where ids = array[$1::uuid] for update', [held])
     const { operationId } = await (await operations.bulk(by, 'CANCEL', {})).begin({})
     const works = operator()
     await works.runOnce()

@@ -17,7 +17,7 @@ import {
 import { submit } from '../../../packages/server/src/store/executions/submit.ts'
 import { fire } from '../../../packages/server/src/store/schedules/fire.ts'
 import { readDueSchedules } from '../../../packages/server/src/store/schedules/read-due.ts'
-import { readRunning } from '../../../packages/server/src/store/workers/held.ts'
+import { readHeld } from '../../../packages/server/src/store/workers/held.ts'
 import { dueFrom, firstTag, now, shardCount } from './load.ts'
 import type { Meter, Reading } from './meter.ts'
 
@@ -52,7 +52,7 @@ export class Calls {
     fire_submissions: (rows) => this.#fireReturns('submissions', rows),
     submit: (rows) => this.#submit(rows),
     lease: (rows) => this.#lease(rows),
-    read_running: (rows) => this.#readRunning(rows),
+    read_held: (rows) => this.#readHeld(rows),
     report: (rows) => this.#report(rows),
   }
 
@@ -129,9 +129,9 @@ export class Calls {
   }
 
   /** As a heartbeat names what its worker holds. */
-  async #readRunning(rows: number): Promise<Reading> {
-    const ids = this.#held.slice(0, rows).map(({ executionId }) => executionId)
-    const reading = await this.#meter.read((database) => readRunning(database, ids))
+  async #readHeld(rows: number): Promise<Reading> {
+    const named = this.#held.slice(0, rows)
+    const reading = await this.#meter.read((database) => readHeld(database, named))
     return expectRows(reading, reading.result.size, rows)
   }
 

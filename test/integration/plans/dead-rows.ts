@@ -27,8 +27,8 @@ const numbers = `from generate_series(1, ${count}) i`
 
 const inserts: Record<string, string> = {
   ready: `(pool, lane, tag, execution_id) select 'default', 2, ${firstTag} - i, ${id} ${numbers}`,
-  running: `(execution_id, fence, worker_id, attempt, leased_at, overdue_at, grace_sec, began)
-    select ${id}, i, ${id}, 1, ${due}, ${due}, 10, true ${numbers}`,
+  leases: `(lease_id, worker_id, pool, lane, tag_low, tag_high, leased_at, overdue_at, grace_sec, began, open, ids)
+    select i, ${id}, 'default', 2, ${firstTag} - i, ${firstTag} - i, ${due}, ${due}, 10, true, 1, array[${id}] ${numbers}`,
   schedules: `(job_id, shard, version, nominal, due) select ${id}, i % ${shardCount}, 1, ${due}, ${due} ${numbers}`,
   retries: `(execution_id, shard, due, tenant, pool, lane, state)
     select ${id}, i % ${shardCount}, ${due}, 'tenant', 'default', 2, 'FAILED' ${numbers}`,
@@ -39,7 +39,7 @@ const inserts: Record<string, string> = {
 const long = `'00000001-0000-0000-0000-000000000000'`
 const dead: Record<string, string> = {
   ready: `tag < ${firstTag}`,
-  running: `execution_id < ${long}`,
+  leases: `lease_id <= ${count}`,
   schedules: `job_id < ${long}`,
   retries: `execution_id < ${long}`,
   submissions: `execution_id < ${long}`,

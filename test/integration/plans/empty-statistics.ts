@@ -7,14 +7,14 @@ import pg from 'pg'
 
 const held = 20_000
 const fewRows = 100
-const queues = ['ready', 'running', 'retries', 'submissions', 'waiting', 'deadlines']
+const queues = ['ready', 'leases', 'lease_notes', 'retries', 'submissions', 'waiting', 'deadlines']
 
 export async function takeForEmpty(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   await client.query(
-    `insert into carillon.running (execution_id, fence, worker_id, attempt, leased_at, overdue_at, grace_sec, began)
-     select gen_random_uuid(), 1000000000 + i, gen_random_uuid(), 1, now(), now() + interval '1 hour', 10, true
+    `insert into carillon.leases (lease_id, worker_id, pool, lane, tag_low, tag_high, leased_at, overdue_at, grace_sec, began, open, ids)
+     select 1000000000 + i, gen_random_uuid(), 'default', 2, i, i, now(), now() + interval '1 hour', 10, true, 1, array[gen_random_uuid()]
      from generate_series(1, ${held}) i`,
   )
   const { rowCount } = await client.query(

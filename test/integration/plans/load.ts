@@ -62,7 +62,7 @@ export async function load(server: string, size: number): Promise<string> {
       },
     )
     await run(
-      'vacuum (analyze) carillon.jobs, carillon.schedules, carillon.executions, carillon.ready, carillon.running',
+      'vacuum (analyze) carillon.jobs, carillon.schedules, carillon.executions, carillon.ready, carillon.leases',
     )
     await run(makeDue, jobs)
     await run(makeReady, jobs)
@@ -131,11 +131,14 @@ const pending = (kind: number) => `
   from generate_series(1, ${atHand}) i
   cross join lateral (select ${now - 12 * hourMs} + ${12 * hourMs - 10_000}::bigint * i / ${atHand} + 1 ms) x
   cross join lateral (select carillon.at(ms) at) y
-  returning execution_id, tenant, pool, lane, tag`
+  returning execution_id, job_id, tenant, pool, lane, handler, tag, scheduled_for, due_at`
 
 const makeReady = `
   with born as (${pending(0)})
-  insert into carillon.ready (pool, lane, tag, execution_id) select pool, lane, tag, execution_id from born`
+  insert into carillon.ready (pool, lane, tag, execution_id, body)
+  select b.pool, b.lane, b.tag, b.execution_id, carillon.birth_text(b.execution_id, b.job_id, b.tenant, b.pool, b.handler,
+    carillon.ms(b.scheduled_for), carillon.ms(b.due_at), null, null, '{"to": "x"}', null, null)
+  from born b`
 
 const makeRetries = `
   with born as (${pending(1)})

@@ -28,7 +28,7 @@ const batches = [1, 100, 1_000] as const
 const [one, , many] = batches
 
 /** Whatever a call reads besides its rows: roots of indexes, lanes without work, the pool, the shard. */
-const baseBuffers = 20
+const baseBuffers = 22
 /** Buffers per row, found alike in 15 and 18, with about a third to spare. */
 const buffersPerRow: Record<string, number> = {
   'read schedules': 4.2, // 3.0 to 3.3
@@ -37,10 +37,10 @@ const buffersPerRow: Record<string, number> = {
   fire: 43, // 31.2 to 33.5
   fire_retries: 27, // 18.1 to 21.1
   fire_submissions: 24, // 18.3
-  submit: 11, // 7.2 to 8.2
-  lease: 17, // 10.5 to 13.2
-  read_running: 5.4, // 3.0 to 4.0
-  report: 14, // 8.1 to 11.1
+  submit: 11, // 7.3 to 8.3
+  lease: 5.4, // 4.1
+  read_held: 5.4, // 3.0 to 4.0
+  report: 5.6, // 2.2 to 4.2
 }
 const names = Object.keys(buffersPerRow)
 

@@ -56,8 +56,8 @@ describe('the lock order', { timeout: raceTimeoutMs }, () => {
     [
       'fire retries',
       'fire_retries',
-      'order by e.execution_id for update of e',
-      'order by e.execution_id desc for update of e',
+      'order by e.execution_id for no key update of e',
+      'order by e.execution_id desc for no key update of e',
     ],
     [
       'report',
@@ -76,16 +76,21 @@ describe('the lock order', { timeout: raceTimeoutMs }, () => {
     [
       'cancel',
       'end_pending',
-      'order by e.execution_id for update of e',
-      'order by e.execution_id desc for update of e',
+      'order by e.execution_id for no key update of e',
+      'order by e.execution_id desc for no key update of e',
     ],
     [
       'fire',
       'overlap_verdicts',
-      'order by e.execution_id for update of e',
-      'order by e.execution_id desc for update of e',
+      'order by e.execution_id for no key update of e',
+      'order by e.execution_id desc for no key update of e',
     ],
-    ['replay', 'replay', 'order by e.execution_id for update of e', 'order by e.execution_id desc for update of e'],
+    [
+      'replay',
+      'replay',
+      'order by e.execution_id for no key update of e',
+      'order by e.execution_id desc for no key update of e',
+    ],
     [
       'edit',
       'change_job',

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cancel } from '../../../packages/server/src/store/executions/cancel.ts'
 import { endOf, openStore, type TestStore } from '../../support/store.ts'
+import { until } from '../../support/until.ts'
 import { raceTimeoutMs, rounds, shuffled } from './rounds.ts'
 
 const perRound = 20
@@ -32,6 +33,53 @@ describe('a report', { timeout: raceTimeoutMs }, () => {
       expect(after[0]!.n).toBe(perRound)
       expect(new Set(ended).size, 'ended twice').toBe(ended.length)
       for (const { verdicts } of answers) expect(verdicts).not.toContain('REFUSED')
+    })
+  })
+
+  describe('of a part of a lease, while another part is being reported', () => {
+    const reported = `select carillon.report(array[$1::uuid], array[$2::bigint], null, null, null, null, array[null::bigint],
+      array[null::text], null, null, null, null)`
+
+    /** Two of one lease, the second reported before the first report has committed. */
+    async function reportParts(): Promise<void> {
+      await store.submit(2)
+      const [first, second] = await store.lease(2)
+      const client = await store.database.connect()
+      await client.query('begin')
+      await client.query(reported, [first!.executionId, first!.fence])
+      const other = store.report([endOf(second!)])
+      await until(async () => {
+        const waiting = await store.database.query(
+          null,
+          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        )
+        return waiting.length > 0
+      })
+      await client.query('commit')
+      client.release()
+      expect((await other).verdicts).toEqual(['ACCEPTED'])
+    }
+
+    it('counts what is left of it as it is then', async () => {
+      await reportParts()
+      await store.assertOnePlace()
+    })
+
+    it('is seen to count wrongly if the lease is not locked', async () => {
+      const [found] = await store.database.query<{ text: string }>(
+        null,
+        `select pg_get_functiondef('carillon.report'::regproc) text`,
+      )
+      const { text } = found!
+      expect(text).toContain('order by l.lease_id for update)')
+      await store.database.query(null, text.replace('order by l.lease_id for update)', 'order by l.lease_id)'))
+      try {
+        await reportParts()
+        await expect(store.assertOnePlace()).rejects.toThrow(/has \d open, held are/)
+      } finally {
+        await store.database.query(null, text)
+        await store.database.query(null, 'delete from carillon.leases')
+      }
     })
   })
 

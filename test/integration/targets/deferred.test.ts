@@ -50,18 +50,18 @@ describe('an execution that somebody outside has', () => {
     expect(await stage.read(id)).toMatchObject({ state: 'RUNNING', workerId: outsideWorkerId, attempt: 1 })
     // As if it had run for a minute: a worker would be lost by now, a handler silent.
     await stage.sql.query(
-      `update carillon.running set leased_at = leased_at - interval '1 minute', heartbeat_at = heartbeat_at - interval '1 minute'
-       where execution_id = $1`,
+      `update carillon.leases set leased_at = leased_at - interval '1 minute' where $1::uuid = any (ids)`,
       [id],
     )
     // One whose worker is lost is found in the meantime.
     const stranger = randomUUID()
     await stage.sql.query(
-      `insert into carillon.running (execution_id, fence, worker_id, attempt, leased_at, overdue_at, grace_sec, began)
-       values ($1, 1, $1, 1, now() - interval '1 minute', now() + interval '1 hour', 1, true)`,
+      `insert into carillon.leases (lease_id, worker_id, pool, lane, tag_low, tag_high, leased_at, overdue_at, grace_sec, began, open, ids)
+       values (nextval('carillon.lease_ids'), $1, 'default', 2, 0, 0, now() - interval '1 minute', now() + interval '1 hour', 1, true, 1,
+         array[$1::uuid])`,
       [stranger],
     )
-    const gone = 'select from carillon.running where execution_id = $1'
+    const gone = 'select from carillon.leases where worker_id = $1'
     await until(async () => (await stage.sql.query(gone, [stranger])).rowCount === 0)
     expect(await stage.read(id)).toMatchObject({ state: 'RUNNING', workerId: outsideWorkerId })
     expect(await stage.complete(id, token, { outcome: 'SUCCEEDED' })).toMatchObject({ status: 200 })

@@ -54,7 +54,8 @@ afterAll(async () => {
 
 /** As if the attempt had been taken for lost and another one leased. */
 async function giveLeaseAway(executionId: string): Promise<void> {
-  const sql = `update carillon.running set fence = nextval('carillon.fences') where execution_id = $1`
+  const sql = `select carillon.report(array[r.execution_id], array[r.fence], '{WORKER_LOST}', '{RETRY}', '{null}',
+    array[carillon.ms(clock_timestamp()) + 100], '{null}', '{null}', '{null}', null, null, '{sweeper}') from carillon.running r where r.execution_id = $1`
   await stage.admin.query(sql, [executionId])
 }
 

@@ -109,8 +109,8 @@ describe('the sweeper', () => {
     await handler.connect()
     await handler.query('begin')
     await handler.query(`select carillon.complete_in($1, $2, $3)`, [locked.executionId, locked.fence, '1'])
-    await swept.query(`update carillon.running set overdue_at = now() - interval '1 s' where execution_id = $1`, [
-      other.executionId,
+    await swept.query(`update carillon.leases set overdue_at = now() - interval '1 s' where lease_id = $1`, [
+      Math.floor(other.fence / 1024),
     ])
     await swept.query(`insert into carillon.deadlines (execution_id, kind, due) values ($1, 'FINISH', now())`, [
       locked.executionId,

@@ -175,7 +175,7 @@ async function oneShot(nominal: number): Promise<string> {
 
 /** Nothing is unfinished any more, and the dead died long ago. */
 async function forgetWork(): Promise<void> {
-  for (const table of ['ready', 'running', 'retries', 'waiting', 'submissions', 'schedules'])
+  for (const table of ['ready', 'leases', 'lease_notes', 'retries', 'waiting', 'submissions', 'schedules'])
     await sql.query(`delete from carillon.${table}`)
   await dieAt(today - dayMs)
 }

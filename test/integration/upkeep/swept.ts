@@ -108,8 +108,9 @@ export class Swept {
   /** Time passes for everything that runs or waits. */
   async age(ms: number): Promise<void> {
     const by = `- $1 * interval '1 millisecond'`
+    await this.query(`update carillon.leases set leased_at = leased_at ${by}, overdue_at = overdue_at ${by}`, [ms])
     await this.query(
-      `update carillon.running set leased_at = leased_at ${by}, overdue_at = overdue_at ${by}, heartbeat_at = heartbeat_at ${by}`,
+      `update carillon.lease_notes set overdue_at = overdue_at ${by}, heartbeat_at = heartbeat_at ${by}`,
       [ms],
     )
     await this.query(`update carillon.deadlines set due = due ${by}`, [ms])

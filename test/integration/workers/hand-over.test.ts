@@ -57,7 +57,7 @@ it('goes to the worker with the statement that writes it', async () => {
   const [held] = await leasing
   expect(held).toMatchObject({ executionId: item.executionId, attempt: 1, payload: { n: 1 } })
   const { rows } = await desk.sql.query(
-    `select e.xmin = r.xmin together from carillon.executions e join carillon.running r using (execution_id)
+    `select e.xmin = l.xmin together from carillon.executions e join carillon.leases l on e.execution_id = any (l.ids)
      where execution_id = $1`,
     [item.executionId],
   )

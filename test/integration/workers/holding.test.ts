@@ -51,25 +51,26 @@ describe('a heartbeat', () => {
 
   it('leaves nothing out that it tells the outcome of, though that cannot be written yet', async () => {
     const worker = await desk.register()
-    const held = await desk.held(worker)
+    const held = await desk.held(worker, { retryPolicy: { maxAttempts: 1 } })
     const outcome = {
       ...held,
       startedAt: Date.now(),
       finishedAt: Date.now(),
-      outcome: 'SUCCEEDED',
-      result: null,
+      outcome: 'FAILED',
+      error: { name: 'Error', message: 'no' },
     } as const
     const locker = new pg.Client({ connectionString: desk.url })
     await locker.connect()
     await locker.query('begin')
-    await locker.query('select from carillon.running where execution_id = $1 for update', [held.executionId])
+    // As while it is being completed in a transaction.
+    await locker.query('select from carillon.executions where execution_id = $1 for key share', [held.executionId])
     for (let times = 0; times < 3; times++) {
       expect((await desk.heartbeat(worker, [], { outcomes: [outcome] })).outcomes).toEqual(['BUSY'])
     }
     await locker.query('rollback')
     await locker.end()
     expect((await desk.heartbeat(worker, [], { outcomes: [outcome] })).outcomes).toEqual(['ACCEPTED'])
-    expect(await desk.execution(held.executionId)).toMatchObject({ state: 'SUCCEEDED', fence: held.fence })
+    expect(await desk.execution(held.executionId)).toMatchObject({ state: 'DEAD', fence: held.fence })
   })
 
   it('that came before a lease says nothing about it, however long it takes to be compared', async () => {

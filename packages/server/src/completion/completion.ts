@@ -12,8 +12,8 @@ import { defer } from '../store/executions/defer.ts'
 import { type ExecutionRules, readRules } from '../store/executions/read-rules.ts'
 import { type AttemptEnd, type AttemptVerdict, report } from '../store/executions/report.ts'
 import type { Isolation } from '../store/quarantine/isolation.ts'
-import { runningRow } from '../store/quarantine/set-aside.ts'
-import { findUnusableRunning } from '../store/quarantine/stuck.ts'
+import { heldRow } from '../store/quarantine/set-aside.ts'
+import { findUnusableHeld } from '../store/quarantine/stuck.ts'
 import { wasTooSlow } from '../store/trouble.ts'
 import { decide, type Ending, type HandOver, isHandOver, logOf, needsRules, type Told } from './decide.ts'
 
@@ -81,7 +81,7 @@ export class Completion {
     const why = { code: 'NO_LEDGER_ROW', message: 'the ledger has no such execution' }
     await this.#options.isolation.setAside(
       'REPORT',
-      unknown.map((item) => ({ item, row: { ...runningRow(item), ...why } })),
+      unknown.map((item) => ({ item, row: { ...heldRow(item), ...why } })),
     )
   }
 
@@ -91,8 +91,8 @@ export class Completion {
     told: T[],
     work: (told: T[]) => Promise<AttemptVerdict[]>,
   ): Promise<AttemptVerdict[]> {
-    const { done, left, stoppedBy } = await this.#options.isolation.run(call, told, work, runningRow, {
-      find: (each) => findUnusableRunning(this.#options.database, each),
+    const { done, left, stoppedBy } = await this.#options.isolation.run(call, told, work, heldRow, {
+      find: (each) => findUnusableHeld(this.#options.database, each),
       idOf: ({ executionId }) => executionId,
     })
     if (stoppedBy && left.length === told.length) throw stoppedBy.error

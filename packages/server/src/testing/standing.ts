@@ -59,9 +59,8 @@ export async function readCommitted(
 
 /** The lease is another worker's: it was never with the one that asked for it. */
 export async function giveLease(database: Database, lease: LeasedExecution, workerId: string): Promise<void> {
-  await database.query(
-    'give-lease',
-    'update carillon.running set worker_id = $3 where execution_id = $1 and fence = $2',
-    [lease.executionId, lease.fence, workerId],
-  )
+  await database.query('give-lease', 'update carillon.leases set worker_id = $2 where lease_id = $1 >> 10', [
+    lease.fence,
+    workerId,
+  ])
 }

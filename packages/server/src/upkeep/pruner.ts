@@ -2,7 +2,7 @@
  * The pruner removes what nothing refers to any more, a little at a time: deleted jobs, old versions and spans whose history is
  * gone, nodes that have long been away, the tags of tenants that are not ahead of their lane (for those, the lane's
  * virtual time says the same), answers that are repeated no more, dedupe keys under which nothing stands, receipts of
- * submissions whose history is gone, and long work that ended before all that is kept.
+ * submissions whose history is gone, long work that ended before all that is kept, and what is left of leases without a holder.
  */
 import { timeOf } from '../domain/identity.ts'
 import type { Database } from '../store/database.ts'
@@ -14,6 +14,7 @@ import { pruneOperations } from '../store/operations/operations.ts'
 import { readInstallation } from '../store/partitions/manage.ts'
 import { forgetNodes } from '../store/shards/claim.ts'
 import { pruneReceipts } from '../store/verification/receipts.ts'
+import { pruneLeases } from '../store/workers/prune-leases.ts'
 
 const batchSize = 1_000
 
@@ -36,6 +37,7 @@ export class Pruner {
     await drain(() => pruneDedupeRequests(this.#database, batchSize))
     await this.#pruneStands()
     await drain(() => pruneOperations(this.#database, floor, batchSize))
+    await pruneLeases(this.#database)
     await forgetNodes(this.#database)
   }
 

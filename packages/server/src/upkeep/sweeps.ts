@@ -1,7 +1,7 @@
 /** What the sweeper asks of the store. A row that makes a statement fail is set aside, and the others are swept without it. */
 import type { Database } from '../store/database.ts'
 import type { Isolation } from '../store/quarantine/isolation.ts'
-import { deadlineRow, executionRow, runningRow } from '../store/quarantine/set-aside.ts'
+import { deadlineRow, executionRow, heldRow } from '../store/quarantine/set-aside.ts'
 import {
   expireDue,
   readExpiringKeys,
@@ -32,7 +32,7 @@ export class Sweeps {
       all: () => readStrays(this.#database, range),
       read: () => readRunningKeys(this.#database, mostLooked),
       work: (keys) => readStrays(this.#database, range, idsOf(keys)),
-      rowOf: runningRow,
+      rowOf: heldRow,
     })
     if (stoppedBy) throw stoppedBy.error
     return answers.flat()

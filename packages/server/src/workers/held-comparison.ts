@@ -12,12 +12,12 @@ import type { Cancellation, HeldExecution } from '@carillon/contract'
 import type { Completion } from '../completion/completion.ts'
 import { Batcher } from '../lib/batcher.ts'
 import type { Database } from '../store/database.ts'
-import { type HeldRow, type RunningRow, readHeld, readRunning } from '../store/workers/held.ts'
+import { type HeldLease, type HeldRow, readHeld, readUnnamed } from '../store/workers/held.ts'
 
 /** Nobody waits for the answer to a heartbeat, and many looked up together cost less. */
 const gatherMs = 25
 /** A worker may name a hundred thousand: the others wait a little for that, but no statement takes too long over it. */
-const idsPerCall = 5_000
+const namedPerCall = 5_000
 
 export interface HeldComparisonOptions {
   database: Database
@@ -37,7 +37,7 @@ export interface Heartbeat {
 
 export class HeldComparison {
   readonly #options: HeldComparisonOptions
-  readonly #heartbeats: Batcher<{ workerId: string; named: readonly HeldExecution[] }, Map<string, RunningRow>>
+  readonly #heartbeats: Batcher<{ workerId: string; named: readonly HeldExecution[] }, Map<string, HeldLease>>
   /** Per worker: its last heartbeat since the last look. */
   #heard = new Map<string, Heartbeat>()
   /** Per worker: what it had left out at the last look. */
@@ -70,7 +70,9 @@ export class HeldComparison {
     const heard = this.#heard
     if (heard.size === 0) return
     this.#heard = new Map()
-    const rows = Map.groupBy(await readHeld(this.#options.database, [...heard.keys()]), (row) => row.workerId)
+    const fences = [...heard.values()].flatMap(({ named, told }) => [...named, ...told].map(({ fence }) => fence))
+    const unnamed = await readUnnamed(this.#options.database, [...heard.keys()], fences)
+    const rows = Map.groupBy(unnamed, (row) => row.workerId)
     const again = [...heard].flatMap(([workerId, heartbeat]) =>
       this.#again(workerId, heartbeat, rows.get(workerId) ?? []),
     )
@@ -89,15 +91,15 @@ export class HeldComparison {
 
   async #lookUp(
     heartbeats: { workerId: string; named: readonly HeldExecution[] }[],
-  ): Promise<Map<string, RunningRow>[]> {
+  ): Promise<Map<string, HeldLease>[]> {
     await this.#options.see(heartbeats.map(({ workerId }) => workerId))
-    const ids = heartbeats.flatMap(({ named }) => named.map(({ executionId }) => executionId))
-    const running = new Map<string, RunningRow>()
-    for (let from = 0; from < ids.length; from += idsPerCall) {
-      const found = await readRunning(this.#options.database, ids.slice(from, from + idsPerCall))
-      for (const [executionId, row] of found) running.set(executionId, row)
+    const all = heartbeats.flatMap(({ named }) => named)
+    const held = new Map<string, HeldLease>()
+    for (let from = 0; from < all.length; from += namedPerCall) {
+      const found = await readHeld(this.#options.database, all.slice(from, from + namedPerCall))
+      for (const [executionId, lease] of found) held.set(executionId, lease)
     }
-    return heartbeats.map(() => running)
+    return heartbeats.map(() => held)
   }
 
   /** What the worker left out for the second time. */

@@ -22,7 +22,7 @@ import type { Database } from '../store/database.ts'
 import { leasedExecutions } from '../store/executions/lease.ts'
 import { beginHandlers, type ProgressNews, storeProgress } from '../store/executions/worker-news.ts'
 import { isOfData } from '../store/trouble.ts'
-import { readForeign, readHeld } from '../store/workers/held.ts'
+import { readForeign, readUnnamed } from '../store/workers/held.ts'
 import { HeldComparison } from './held-comparison.ts'
 import { type KnownWorker, KnownWorkers } from './known-workers.ts'
 import { Polls } from './polls.ts'
@@ -245,7 +245,7 @@ export class WorkerDesk implements Service {
   /** What it holds is handed back. */
   async #remove(workerIds: string[]): Promise<true[]> {
     const { database, completion } = this.#options
-    const held = await readHeld(database, workerIds)
+    const held = await readUnnamed(database, workerIds, [])
     await completion.endAll(
       held.map(({ executionId, fence, workerId, began }) => ({
         ...{ executionId, fence, actor: `worker:${workerId}`, from: 'NODE' },

@@ -64,7 +64,7 @@ export async function readSilentWorkers(
        from carillon.workers)
      select count(*) filter (where silent_ms <= $1)::int live,
        (select json_agg(json_build_object('workerId', s.worker_id, 'name', s.name, 'silentMs', s.silent_ms, 'running',
-          (select count(*) from carillon.running r where r.worker_id = s.worker_id)) order by s.silent_ms desc)
+          (select coalesce(sum(l.open), 0)::int from carillon.leases l where l.worker_id = s.worker_id)) order by s.silent_ms desc)
         from (select * from seen where silent_ms > $1 order by silent_ms desc limit 20) s) silent
      from seen`,
     [silentMs, database.now],

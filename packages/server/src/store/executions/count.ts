@@ -9,7 +9,7 @@ export async function countExecutions(
   const rows = await database.query<{ ready: number; running: number; retrying: number }>(
     'count-executions',
     `select (select count(*) from (select from carillon.ready limit $1) r) ready,
-       (select count(*) from (select from carillon.running limit $1) r) running,
+       (select coalesce(sum(l.open), 0)::int from (select open from carillon.leases limit $1) l) running,
        (select count(*) from (select from carillon.retries limit $1) r) retrying`,
     [most],
   )

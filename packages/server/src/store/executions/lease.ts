@@ -1,4 +1,4 @@
-import { defaults, type LeasedExecution, numbersIn } from '@carillon/contract'
+import { type LeasedExecution, numbersIn } from '@carillon/contract'
 import { readExactly } from '../../lib/exact-json.ts'
 import { itemsOf, membersOf } from '../../lib/json-walker.ts'
 import { booleans, uuids } from '../arrays.ts'
@@ -47,7 +47,7 @@ export async function lease(
 ): Promise<Leased[]> {
   const rows = await database.query<LeasedRow>(
     'lease',
-    'select * from carillon.lease($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11)',
+    'select * from carillon.lease($1,$2,$3,$4,$5,$6,$7,$8,$9,$10)',
     [pool, ...leaseParameters(reading, slots), database.now, only ? uuids(only) : null],
   )
   return rows.map(leasedOf)
@@ -77,17 +77,26 @@ export async function readReadyKeys(database: Database, pool: string, limit: num
   )
 }
 
-/** What LEASE is asked, but for pool and time. */
+/** What LEASE is asked, but for pool and time. Neighbouring slots of one kind are a group. */
 export function leaseParameters(reading: LaneReading, slots: Slot[]): unknown[] {
+  const groups: Slot[] = []
+  const numbers: number[] = []
+  const places: number[] = []
+  for (const slot of slots) {
+    const last = groups.at(-1)
+    const sameGroup = last !== undefined && last.workerId === slot.workerId && last.prefetched === slot.prefetched
+    if (!sameGroup) groups.push(slot)
+    places.push(sameGroup ? places.at(-1)! + 1 : 0)
+    numbers.push(groups.length)
+  }
   return [
     reading.from,
     reading.since,
     reading.turn,
-    uuids(slots.map((s) => s.workerId)),
-    booleans(slots.map((s) => s.prefetched)),
-    defaults.timeoutSec,
-    defaults.cancelGraceSec,
-    defaults.retryPolicy.maxAttempts,
+    uuids(groups.map((s) => s.workerId)),
+    booleans(groups.map((s) => s.prefetched)),
+    numbers,
+    places,
   ]
 }
 

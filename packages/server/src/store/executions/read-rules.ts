@@ -33,7 +33,7 @@ export async function readRules(database: Database, ids: string[]): Promise<Map<
     `select e.execution_id, coalesce(e.policy, j.policy, v.policy) policy, carillon.ms(e.deadline_at) deadline_at, e.attempt,
        past.free_returns, past.unknown_since, coalesce(r.began, true) began
      from carillon.executions e
-     left join carillon.running r on r.execution_id = e.execution_id
+     left join lateral carillon.held(e) r on true
      left join carillon.jobs j on j.job_id = e.job_id and j.version = e.job_version
      left join carillon.job_versions v on v.job_id = e.job_id and v.version = e.job_version and j.job_id is null
      -- What is no history, because somebody wrote it by hand, counts for nothing.

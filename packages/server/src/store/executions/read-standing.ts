@@ -31,7 +31,7 @@ export async function readStanding(database: Database, executionId: string): Pro
        case when w.execution_id is null then '[]' else (
          select coalesce(jsonb_agg(h), '[]') from (
            select x.execution_id "executionId", k.name worker from carillon.executions x
-           left join carillon.running y on y.execution_id = x.execution_id
+           left join lateral carillon.held(x) y on true
            left join carillon.workers k on k.worker_id = y.worker_id
            where x.job_id = e.job_id and x.job_id <> x.execution_id and x.state is null and x.execution_id <> e.execution_id
              and not exists (select from carillon.waiting z where z.execution_id = x.execution_id)
@@ -45,7 +45,7 @@ export async function readStanding(database: Database, executionId: string): Pro
      left join carillon.waiting w on w.execution_id = e.execution_id
      left join carillon.ready q
        on q.pool = e.pool and q.lane = e.lane and q.tag = e.tag and q.execution_id = e.execution_id
-     left join carillon.running r on r.execution_id = e.execution_id
+     left join lateral carillon.held(e) r on true
      left join carillon.workers k on k.worker_id = r.worker_id
      where e.execution_id = $1 and e.state is null`,
     [executionId],
@@ -88,7 +88,7 @@ export async function readServing(
     `select w.worker_id "workerId", w.name, carillon.ms(w.seen_at) "seenAt", (p ->> 'slots')::int slots,
        p -> 'handlers' ? $3 "knowsHandler", coalesce(r.running, 0) running
      from carillon.workers w cross join jsonb_array_elements(w.pools) p
-     left join (select worker_id, count(*) running from carillon.running group by worker_id) r on r.worker_id = w.worker_id
+     left join (select worker_id, sum(open)::int running from carillon.leases group by worker_id) r on r.worker_id = w.worker_id
      where p ->> 'pool' = $2 and (w.tenant is null or w.tenant = $1)`,
     [tenant, pool, handler],
   )

@@ -37,7 +37,7 @@ export async function report(database: Database, ends: AttemptEnd[]): Promise<Re
   }>('report', 'select * from carillon.report($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13)', [
     uuids(ends.map((e) => e.executionId)),
     bigints(ends.map((e) => e.fence)),
-    texts(ends.map((e) => e.outcome)),
+    ends.every((e) => e.outcome === 'SUCCEEDED') ? null : texts(ends.map((e) => e.outcome)),
     texts(ends.map((e) => e.next)),
     texts(ends.map((e) => e.reason)),
     bigints(ends.map((e) => e.retryAt)),

@@ -21,7 +21,6 @@ as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_floor uuid;
-  v_shards int;
   v_job carillon.jobs;
   v_fires bigint;
   v_item record;
@@ -33,6 +32,9 @@ declare
   v_open uuid[] := p_open;
   v_history jsonb;
   v_written boolean;
+  v_birth carillon.birth;
+  v_expires_at timestamptz;
+  v_deadline_at timestamptz;
 begin
   if not carillon.hold_operation(p_id, p_fence) then
     return 'LOST';
@@ -45,13 +47,13 @@ begin
     perform carillon.move_operation(p_id, null, 0, 0, p_open, false, p_wait_ms, v_now);
     return 'AGAIN';
   end if;
-  select n.floor_id, n.shard_count into v_floor, v_shards from carillon.installation n;
+  select n.floor_id into v_floor from carillon.installation n;
   perform from (
     select (i ->> 'id')::uuid execution_id from jsonb_array_elements(p_items) i
     union select (i #>> '{cover,id}')::uuid from jsonb_array_elements(p_items) i
     union select l from carillon.schedules s cross join unnest(s.live) l where s.job_id = p_job) x
   join carillon.executions e on e.execution_id = x.execution_id
-  order by e.execution_id for update of e;
+  order by e.execution_id for no key update of e;
 
   for v_item in
     select * from jsonb_to_recordset(p_items) i(id uuid, nominal bigint, due bigint, passed int, cover jsonb)
@@ -84,39 +86,37 @@ begin
     v_history := carillon.with_entry(v_history, jsonb_build_object('at', carillon.ms(v_now), 'to', 'PENDING',
       'actor', p_actor, 'reason', 'BACKFILLED'));
 
-    with born as (
-      insert into carillon.executions as x (execution_id, job_id, job_version, tenant, pool, lane, handler, tag, origin,
-        guarded, scheduled_for, due_at, fired_at, expires_at, deadline_at, labels, history)
-      select v_item.id, p_job, v_job.version, v_job.tenant, v_job.pool, 3, v_job.handler, -1, 'BACKFILL',
-        v_job.overlap <> 'ALLOW', carillon.at(v_item.nominal), carillon.at(v_item.due),
-        coalesce(v_old.fired_at, v_now), v_now + v_job.start_within_sec * interval '1 second',
-        v_now + v_job.deadline_sec * interval '1 second', v_job.labels,
-        case when v_old.execution_id is not null then v_history end
-      where v_item.id >= v_floor
-      on conflict (execution_id) do update
-        set job_version = excluded.job_version, pool = excluded.pool, lane = excluded.lane, handler = excluded.handler,
-          origin = excluded.origin, guarded = excluded.guarded, expires_at = excluded.expires_at,
-          deadline_at = excluded.deadline_at, labels = excluded.labels, history = excluded.history, state = null,
-          reason = null, finished_at = null, skipped_last = null, skipped_count = null, attempt = 0, releases = 0
-        where v_old.execution_id = x.execution_id
-      returning x.execution_id, x.expires_at, x.deadline_at
-    ), in_deadlines as (
+    v_expires_at := v_now + v_job.start_within_sec * interval '1 second';
+    v_deadline_at := v_now + v_job.deadline_sec * interval '1 second';
+    v_written := true;
+    if v_old.execution_id = v_item.id then
+      update carillon.executions x
+      set job_version = v_job.version, pool = v_job.pool, lane = 3, handler = v_job.handler, origin = 'BACKFILL',
+        guarded = v_job.overlap <> 'ALLOW', expires_at = v_expires_at, deadline_at = v_deadline_at, labels = v_job.labels,
+        history = v_history, state = null, reason = null, finished_at = null, skipped_last = null, skipped_count = null,
+        attempt = 0, releases = 0
+      where x.execution_id = v_item.id;
       insert into carillon.deadlines (execution_id, kind, due)
-      select b.execution_id, 'START', b.expires_at from born b where b.expires_at is not null
-      union all
-      select b.execution_id, 'FINISH', b.deadline_at from born b where b.deadline_at is not null
-      on conflict (execution_id, kind) do update set due = excluded.due
-    ), out_of_endings as (
-      delete from carillon.endings n using born b where n.execution_id = b.execution_id
-    ), in_retries as (
-      insert into carillon.retries (execution_id, shard, due, tenant, pool, lane, state)
-      select b.execution_id, carillon.shard_of(p_job, v_shards), v_now, v_job.tenant, v_job.pool, 3, 'PENDING' from born b)
-    select count(*) > 0 into v_written from born;
+      select v_item.id, d.kind, d.due from (values ('START', v_expires_at), ('FINISH', v_deadline_at)) d(kind, due)
+      where d.due is not null
+      on conflict (execution_id, kind) do update set due = excluded.due;
+      delete from carillon.endings n where n.execution_id = v_item.id;
+      perform carillon.tell_executions(array[v_item.id], 'fired', p_actor, v_now);
+    else
+      v_birth := carillon.recorded(v_item.id, p_job, v_job.version, v_job.tenant, v_job.pool, 3::smallint, v_job.handler,
+        carillon.at(v_item.nominal), carillon.at(v_item.due), v_job.labels, null, null, null, null);
+      v_birth.guarded := v_job.overlap <> 'ALLOW';
+      v_birth.expires_at := v_expires_at;
+      v_birth.deadline_at := v_deadline_at;
+      v_birth.history := case when v_old.execution_id is not null then v_history end;
+      v_written := v_item.id >= v_floor and carillon.create_executions(v_now, 'BACKFILL', array[v_birth], false, v_old.fired_at,
+        p_actor) <> '{}';
+    end if;
     if not v_written then
       v_skipped := v_skipped + 1;   -- it fired meanwhile, or its history is going
       continue;
     end if;
-    perform carillon.tell_executions(array[v_item.id], 'fired', p_actor, v_now);
+    perform carillon.return_later(array[v_item.id], v_now, 'PENDING');
     if v_item.cover is not null then
       perform carillon.cut_skipped(v_old, v_item.id, v_item.cover);
     end if;
@@ -139,8 +139,6 @@ create or replace function carillon.cut_skipped(p_old carillon.executions, p_tak
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
 as $$
-declare
-  v_born uuid[];
 begin
   if p_old.execution_id <> p_taken then
     update carillon.executions e
@@ -148,18 +146,9 @@ begin
       skipped_last = case when (p_cover ->> 'head')::int > 1 then carillon.at((p_cover ->> 'prev')::bigint) end
     where e.execution_id = p_old.execution_id;
   end if;
-  with born as (
-    insert into carillon.executions (execution_id, job_id, job_version, tenant, pool, lane, handler, tag, origin,
-      scheduled_for, due_at, fired_at, labels, skipped_last, skipped_count, state, reason, finished_at)
-    select t.id, p_old.job_id, p_old.job_version, p_old.tenant, p_old.pool, p_old.lane, p_old.handler, -1, p_old.origin,
-      carillon.at(t.nominal), carillon.at(t.due), p_old.fired_at, p_old.labels,
-      case when t.count > 1 then p_old.skipped_last end, nullif(t.count, 1), 'SKIPPED', p_old.reason, p_old.finished_at
-    from jsonb_to_record(coalesce(nullif(p_cover -> 'tail', 'null'), '{}')) t(id uuid, nominal bigint, due bigint, count int)
-    where t.id is not null
-    on conflict (execution_id) do nothing
-    returning execution_id, tenant
-  ), in_endings as (
-    insert into carillon.endings (execution_id, tenant, state) select b.execution_id, b.tenant, 'SKIPPED' from born b)
-  select array_agg(b.execution_id) into v_born from born b;
-  perform carillon.tell_executions(v_born, null, null, clock_timestamp());
+  perform carillon.create_executions(clock_timestamp(), p_old.origin, array[carillon.recorded(t.id, p_old.job_id, p_old.job_version,
+    p_old.tenant, p_old.pool, p_old.lane, p_old.handler, carillon.at(t.nominal), carillon.at(t.due), p_old.labels, 'SKIPPED',
+    p_old.reason, case when t.count > 1 then p_old.skipped_last end, nullif(t.count, 1))], p_fired_at => p_old.fired_at)
+  from jsonb_to_record(coalesce(nullif(p_cover -> 'tail', 'null'), '{}')) t(id uuid, nominal bigint, due bigint, count int)
+  where t.id is not null;
 end $$;

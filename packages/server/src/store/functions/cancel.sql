@@ -2,7 +2,7 @@
 -- move it from one table to the next between two statements. What moved away meanwhile, or is held by whoever is
 -- ending it, is BUSY: the caller asks again in a transaction of its own, so no lock is held while waiting for another.
 --
--- Locks: running by id (SKIP LOCKED: a report under way decides), executions by id, waiting, retries, ready.
+-- Locks: leases by id (SKIP LOCKED: a report under way decides), executions by id, waiting, retries, ready.
 -- A running execution ends through REPORT, which obeys the flag; the sweeper ends it after the grace.
 create or replace function carillon.cancel(
   p_ids uuid[], p_reason text, p_actor text, p_now timestamptz default null)
@@ -35,7 +35,7 @@ begin
   from unnest(v_left) l left join carillon.executions e on e.execution_id = l;
 end $$;
 
--- Tells those that run to stop; answers which. Locks: running by id (SKIP LOCKED).
+-- Tells those that run to stop; answers which. Locks: leases by id (SKIP LOCKED).
 create or replace function carillon.flag_running(p_ids uuid[], p_reason text, p_actor text, p_now timestamptz)
 returns table (execution_id uuid, worker_id uuid, fence bigint)
 language plpgsql volatile
@@ -43,17 +43,35 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bit
 set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 as $$
 #variable_conflict use_column
+declare
+  v_ids uuid[];
+  v_fences bigint[];
+  v_numbers int[];
 begin
+  select array_agg(e.execution_id), array_agg(f.fence) into v_ids, v_fences
+  from unnest(p_ids) i(execution_id) join carillon.executions e on e.execution_id = i.execution_id
+  cross join lateral (select carillon.lease_of(e.pool, e.lane, e.tag, e.execution_id, e.fence) fence) f
+  where e.state is null and f.fence is not null;
+  v_numbers := carillon.hold_leases(v_ids, v_fences, true);
+  if v_numbers = '{}' then
+    return;
+  end if;
+  insert into carillon.lease_notes as x (execution_id, fence, cancel_at, cancel_reason, cancel_by, overdue_at)
+  select i.id, i.fence, p_now, p_reason, p_actor, least(coalesce(n.overdue_at, l.overdue_at), p_now + l.grace_sec * interval '1 second')
+  from unnest(v_numbers) m cross join lateral (select v_ids[m] id, v_fences[m] fence) i
+  join carillon.leases l on l.lease_id = i.fence >> 10
+  left join carillon.lease_notes n on n.execution_id = i.id and n.fence = i.fence
+  order by i.id
+  on conflict (execution_id) do update
+    set cancel_at = coalesce(x.cancel_at, excluded.cancel_at), cancel_reason = coalesce(x.cancel_reason, excluded.cancel_reason),
+      cancel_by = coalesce(x.cancel_by, excluded.cancel_by), overdue_at = excluded.overdue_at
+    where x.fence = excluded.fence;
+  perform carillon.mark_noted(array(select v_fences[m] from unnest(v_numbers) m));
   return query
-  with held as (
-    select r.execution_id from carillon.running r where r.execution_id = any (p_ids)
-    order by r.execution_id for update skip locked)
-  update carillon.running r
-  set cancel_at = coalesce(r.cancel_at, p_now), cancel_reason = coalesce(r.cancel_reason, p_reason),
-      cancel_by = coalesce(r.cancel_by, p_actor),
-      overdue_at = least(r.overdue_at, p_now + r.grace_sec * interval '1 second')
-  from held f where r.execution_id = f.execution_id
-  returning r.execution_id, r.worker_id, r.fence;
+  select i.id, coalesce(n.worker_id, l.worker_id), i.fence
+  from unnest(v_numbers) m cross join lateral (select v_ids[m] id, v_fences[m] fence) i
+  join carillon.leases l on l.lease_id = i.fence >> 10
+  join carillon.lease_notes n on n.execution_id = i.id and n.fence = i.fence;
 end $$;
 
 -- Ends those that stand in `waiting`, `retries`, `ready` or in quarantine, each in the state and for the reason given; answers which.
@@ -68,7 +86,10 @@ set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 as $$
 declare
   v_ids uuid[];
-  v_guarded uuid[];
+  v_gone uuid[];
+  v_states text[];
+  v_reasons text[];
+  v_entries jsonb[];
 begin
   v_ids := array(
     select e.execution_id from unnest(p_ids) i(execution_id)
@@ -79,8 +100,8 @@ begin
         or exists (select from carillon.ready q where q.pool = e.pool and q.lane = e.lane and q.tag = e.tag
                      and q.execution_id = e.execution_id)
         or exists (select from carillon.quarantine z where z.execution_id = e.execution_id)
-          and not exists (select from carillon.running r where r.execution_id = e.execution_id))
-    order by e.execution_id for update of e);
+          and carillon.lease_of(e.pool, e.lane, e.tag, e.execution_id, e.fence) is null)
+    order by e.execution_id for no key update of e);
   if cardinality(v_ids) = 0 then
     return v_ids;
   end if;
@@ -101,27 +122,18 @@ begin
       and q.execution_id = e.execution_id
     returning q.execution_id
   ), gone_quarantine as (
-    delete from carillon.quarantine z where z.execution_id = any (v_ids)
-      and not exists (select from carillon.running r where r.execution_id = z.execution_id)
+    delete from carillon.quarantine z using carillon.executions e
+    where z.execution_id = any (v_ids) and e.execution_id = z.execution_id
+      and carillon.lease_of(e.pool, e.lane, e.tag, e.execution_id, e.fence) is null
     returning z.execution_id)
   select array_agg(distinct g.execution_id) into v_ids from (
     select * from gone_waiting union all select * from gone_retries union all select * from gone_ready
     union all select * from gone_quarantine) g;
 
-  with ended as (
-    update carillon.executions e
-    set state = i.state, reason = i.reason, finished_at = p_now,
-        history = carillon.with_entry(e.history, jsonb_build_object('at', carillon.ms(p_now), 'to', i.state,
-          'actor', p_actor, 'reason', i.reason))
-    from unnest(p_ids, p_states, p_reasons) i(execution_id, state, reason)
-    where e.execution_id = i.execution_id and i.execution_id = any (v_ids)
-    returning e.execution_id, e.job_id, e.tenant, e.guarded, e.state
-  ), in_endings as (
-    insert into carillon.endings (execution_id, tenant, state) select n.execution_id, n.tenant, n.state from ended n)
-  select array_agg(distinct n.job_id) filter (where n.guarded) into v_guarded from ended n;
-  perform carillon.tell_executions(v_ids, null, p_actor, p_now);
-  if v_guarded is not null then
-    perform carillon.release_waiting(v_guarded, p_now);
-  end if;
-  return coalesce(v_ids, '{}');
+  v_gone := coalesce(v_ids, '{}');
+  select array_agg(i.execution_id), array_agg(i.state), array_agg(i.reason), array_agg(jsonb_build_object('at', carillon.ms(p_now),
+    'to', i.state, 'actor', p_actor, 'reason', i.reason)) into v_ids, v_states, v_reasons, v_entries
+  from unnest(p_ids, p_states, p_reasons) i(execution_id, state, reason) where i.execution_id = any (v_gone);
+  perform carillon.end_executions(p_now, v_ids, v_states, p_reasons => v_reasons, p_entries => v_entries, p_actors => array[p_actor]);
+  return v_gone;
 end $$;

@@ -18,7 +18,6 @@ declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_new carillon.jobs;
   v_live uuid[];
-  v_skipped uuid[];
 begin
   perform from carillon.schedules s
   where s.job_id = p_id and s.version = p_version and s.due is not distinct from carillon.at(p_seen_due)
@@ -67,21 +66,14 @@ begin
   from carillon.jobs j where j.job_id = p_id and s.job_id = p_id;
 
   if p_skipped is not null then
-    with born as (
-      insert into carillon.executions (execution_id, job_id, job_version, tenant, pool, lane, handler, tag, origin,
-        scheduled_for, due_at, fired_at, labels, skipped_last, skipped_count, state, reason, finished_at)
-      select i.id, p_id, p_version, j.tenant, j.pool, j.lane, j.handler, -1, 'SCHEDULE', carillon.at(i.nominal),
-        carillon.at(i.due), v_now, j.labels, carillon.at(i.last), i.count, 'SKIPPED', i.reason, v_now
-      from jsonb_to_recordset(p_skipped) i(id uuid, nominal bigint, due bigint, reason text, last bigint, count int)
-      cross join carillon.installation n
-      join carillon.jobs j on j.job_id = p_id
-      where i.id >= n.floor_id
-      on conflict (execution_id) do nothing
-      returning execution_id, tenant
-    ), in_endings as (
-      insert into carillon.endings (execution_id, tenant, state) select b.execution_id, b.tenant, 'SKIPPED' from born b)
-    select array_agg(b.execution_id order by b.execution_id) into v_skipped from born b;
-    perform carillon.tell_executions(v_skipped, null, p_audit ->> 'actor', v_now);
+    perform carillon.create_executions(v_now, 'SCHEDULE', array_agg(carillon.recorded(i.id, p_id, p_version, j.tenant, j.pool, j.lane,
+      j.handler, carillon.at(i.nominal), carillon.at(i.due), j.labels, 'SKIPPED', i.reason, carillon.at(i.last), i.count)),
+      p_actor => p_audit ->> 'actor')
+    from (
+      select * from jsonb_to_recordset(p_skipped) i(id uuid, nominal bigint, due bigint, reason text, last bigint, count int)
+      where i.id >= (select n.floor_id from carillon.installation n) order by i.id) i
+    join carillon.jobs j on j.job_id = p_id
+    having count(*) > 0;
   end if;
   if p_job is not null or p_state = p_seen_state and p_due is distinct from p_seen_due then
     perform carillon.tell_jobs(array[p_id], 'job.updated', p_audit ->> 'actor', v_now);

@@ -2,12 +2,14 @@
 -- commits. An old fence raises, so the handler's effects roll back with it. The node REPORTs it after the commit.
 -- SECURITY DEFINER: a role with EXECUTE on it and the execution's tenant in sql_tenants needs no right on any table. An execution of
 -- another tenant looks like one whose fence is old.
--- Locks: one row of running, held by the caller's transaction.
+-- Locks: executions (KEY SHARE), held by the caller's transaction; its own row.
 create or replace function carillon.complete_in(execution_id uuid, fence bigint, result json default null) returns void
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 #variable_conflict use_variable
+declare
+  v_row record;
 begin
   if octet_length(result::text) > 262144 then
     raise exception 'carillon.complete_in: the result is larger than 256 KiB' using errcode = '22023',
@@ -16,14 +18,18 @@ begin
     raise exception 'carillon.complete_in: the result is nested more than 96 deep' using errcode = '22023',
       hint = 'Flatten it, or store the data elsewhere and return a reference to it.';
   end if;
-  if carillon.may_act_for((select e.tenant from carillon.executions e where e.execution_id = complete_in.execution_id)) then
-    update carillon.running r set completed = true, result = complete_in.result::text
-    where r.execution_id = complete_in.execution_id and r.fence = complete_in.fence;
+  -- Whoever takes the execution away from its worker locks the row FOR UPDATE, and waits for nobody: it stays with us until we end.
+  select e.tenant, e.state, e.fence into v_row from carillon.executions e where e.execution_id = complete_in.execution_id for key share;
+  if found and carillon.may_act_for(v_row.tenant) and v_row.state is null and coalesce(v_row.fence, -1) < complete_in.fence
+      and exists (select from carillon.leases l where l.lease_id = complete_in.fence >> 10
+        and l.ids[(complete_in.fence & 1023) + 1] = complete_in.execution_id) then
+    insert into carillon.completions as c (execution_id, fence, result)
+    values (complete_in.execution_id, complete_in.fence, complete_in.result::text)
+    on conflict on constraint completions_pkey do update set result = excluded.result;
+    return;
   end if;
-  if not found then
-    raise exception 'carillon: the lease of execution % with fence % has been given to another attempt', execution_id, fence
-      using errcode = 'CA001', hint = 'Roll back: another attempt owns this execution now.';
-  end if;
+  raise exception 'carillon: the lease of execution % with fence % has been given to another attempt', execution_id, fence
+    using errcode = 'CA001', hint = 'Roll back: another attempt owns this execution now.';
 end $$;
 comment on function carillon.complete_in(uuid, bigint, json) is
 'Completes a running execution in the caller''s transaction: it has SUCCEEDED with this result if and only if the transaction commits.

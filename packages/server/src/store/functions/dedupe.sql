@@ -20,7 +20,7 @@ as $$
     when exists (select from carillon.jobs j where j.job_id = p_id and j.state in ('ACTIVE', 'PAUSED')) then 'COMING'
     else (
       select case when e.state is not null then 'ENDED'
-        when exists (select from carillon.running r where r.execution_id = e.execution_id) then 'STARTED'
+        when carillon.lease_of(e.pool, e.lane, e.tag, e.execution_id, e.fence) is not null then 'STARTED'
         when exists (select from carillon.retries t where t.execution_id = e.execution_id and t.state <> 'PENDING') then 'STARTED'
         else 'PENDING' end
       from carillon.executions e where e.execution_id = carillon.fired_as(p_id)) end
@@ -73,7 +73,7 @@ begin
     end if;
   end if;
   v_execution := carillon.fired_as(p_id);
-  perform from carillon.executions e where e.execution_id = v_execution for update;
+  perform from carillon.executions e where e.execution_id = v_execution for no key update;
   if carillon.standing(p_id) is distinct from 'PENDING' then
     return false;
   end if;

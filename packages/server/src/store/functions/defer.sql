@@ -3,7 +3,7 @@
 --
 -- Verdicts as REPORT's, in the order of the input. A repeated DEFER is ACCEPTED; so is one that comes after what it
 -- announced: somebody outside may be quicker than the worker that handed over.
--- Locks: running by id (SKIP LOCKED), executions by id. Indexes: running_pkey, executions_pkey.
+-- Locks: leases by id (SKIP LOCKED), executions by id. Indexes: leases_pkey, executions_pkey.
 create or replace function carillon.defer(
   p_ids uuid[], p_fences bigint[], p_started_at bigint[], p_logs text[], p_actors text[], p_outside uuid,
   p_now timestamptz default null)
@@ -15,29 +15,33 @@ as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_held uuid[];
+  v_numbers int[];
   v_verdicts text[];
 begin
-  v_held := array(
-    select r.execution_id from unnest(p_ids, p_fences) i(execution_id, fence)
-    cross join lateral (
-      select x.execution_id from carillon.running x
-      where x.execution_id = i.execution_id and x.fence = i.fence offset 0 for update skip locked) r
-    order by r.execution_id);
+  v_numbers := carillon.hold_leases(p_ids, p_fences, true);
+  select array_agg(p_ids[m]) into v_held from unnest(v_numbers) m;
+  v_held := coalesce(v_held, '{}');
 
   with handed as (
-    select r.execution_id, r.fence, r.worker_id, r.leased_at, carillon.at(i.started_at) started_at, i.log, i.actor
-    from unnest(p_ids, p_fences, p_started_at, p_logs, p_actors) i(execution_id, fence, started_at, log, actor)
-    cross join lateral (
-      select * from carillon.running x where x.execution_id = i.execution_id and x.fence = i.fence offset 0) r
-    where i.execution_id = any (v_held) and r.worker_id <> p_outside
-    order by r.execution_id
-  ), moved as (
-    update carillon.running r
-    set worker_id = p_outside, began = true, heartbeat_timeout_sec = null,
-        -- What was taken ahead waited in the worker: its time runs from when its handler began.
-        overdue_at = case when r.began then r.overdue_at
-                          else r.overdue_at + (greatest(h.started_at, r.leased_at) - r.leased_at) end
-    from handed h where r.execution_id = h.execution_id and r.execution_id = any (v_held))
+    select i.execution_id, i.fence, coalesce(n.worker_id, l.worker_id) worker_id, l.leased_at, carillon.at(i.started_at) started_at,
+      i.log, i.actor, coalesce(n.began, l.began) began, coalesce(n.overdue_at, l.overdue_at) overdue_at
+    from unnest(v_numbers) m cross join lateral (
+      select p_ids[m] execution_id, p_fences[m] fence, p_started_at[m] started_at, p_logs[m] log, p_actors[m] actor) i
+    join carillon.leases l on l.lease_id = i.fence >> 10
+    left join carillon.lease_notes n on n.execution_id = i.execution_id and n.fence = i.fence
+    where coalesce(n.worker_id, l.worker_id) <> p_outside
+    order by i.execution_id
+  ), noted as (
+    insert into carillon.lease_notes as x (execution_id, fence, worker_id, began, overdue_at)
+    select h.execution_id, h.fence, p_outside, true,
+      -- What was taken ahead waited in the worker: its time runs from when its handler began.
+      case when h.began then h.overdue_at else h.overdue_at + (greatest(h.started_at, h.leased_at) - h.leased_at) end
+    from handed h
+    on conflict (execution_id) do update
+      set worker_id = excluded.worker_id, began = true, overdue_at = excluded.overdue_at
+  ), marked as (
+    update carillon.leases l set noted = true
+    where l.lease_id = any (array(select h.fence >> 10 from handed h)) and not l.noted)
   update carillon.executions e
   set log = case when h.log is null then e.log else right(coalesce(e.log, '') || h.log, 262144) end,
       history = carillon.with_entry(e.history, jsonb_strip_nulls(jsonb_build_object(
@@ -47,7 +51,7 @@ begin
 
   select array_agg(
     case when i.execution_id = any (v_held) then 'ACCEPTED'
-         when exists (select from carillon.running r where r.execution_id = i.execution_id and r.fence = i.fence) then 'BUSY'
+         when exists (select from carillon.read_held(array[i.execution_id], array[i.fence])) then 'BUSY'
          when e.fence = i.fence and e.state = 'SUCCEEDED'
            or e.history @> jsonb_build_array(jsonb_build_object('fence', i.fence, 'to', 'DEFERRED'))
            or e.history @> jsonb_build_array(jsonb_build_object('fence', i.fence, 'actor', 'target')) then 'ACCEPTED'
@@ -62,7 +66,8 @@ begin
       jsonb_build_object('fence', i.fence, 'outcome', 'DEFERRED', 'currentFence', coalesce(r.fence, e.fence))), v_now)
   from unnest(p_ids, p_fences, p_actors, v_verdicts) i(execution_id, fence, actor, verdict)
   left join carillon.executions e on e.execution_id = i.execution_id
-  left join carillon.running r on r.execution_id = i.execution_id
+  left join lateral (
+    select carillon.lease_of(e.pool, e.lane, e.tag, e.execution_id, e.fence) fence where e.state is null) r on true
   where i.verdict = 'REFUSED';
   return v_verdicts;
 end $$;

@@ -1,8 +1,17 @@
 -- Events: what is written beside a change, in its transaction, for tenants that somebody listens to.
 --
--- The hot functions insert in the statement that makes the change; others call tell_executions or tell_jobs after it. Both
--- ask first whether anybody listens at all, once per statement, and only then look at rows. They ask in the statement that
--- inserts: its lock on `events` is taken before it sees who listens. docs/guides/events.md says what gives which event.
+-- Whatever makes a change asks first whether anybody listens at all (has_listeners, or in the statement that inserts), and only
+-- then looks at rows. The lock on `events` is taken before it is seen who listens: event_writers waits for whoever holds it.
+-- docs/guides/events.md says what gives which event.
+
+-- Whether anybody listens. From here to its end the transaction counts as one that writes events.
+create or replace function carillon.has_listeners(p_now timestamptz) returns boolean
+language plpgsql volatile
+as $$
+begin
+  lock table carillon.events in row exclusive mode;
+  return exists (select from carillon.event_listeners l where l.until > p_now);
+end $$;
 
 -- Times in details are milliseconds.
 create or replace function carillon.fired_detail(
@@ -52,6 +61,43 @@ begin
   join carillon.executions e on e.execution_id = i.execution_id
   join carillon.event_listeners l on l.tenant = e.tenant and l.until > p_now
   where exists (select from carillon.event_listeners h where h.until > p_now)
+  order by i.number;
+end $$;
+
+-- Tells how attempts ended that the ledger has on record: of p_told, which are among p_ids. p_outcomes null: all have SUCCEEDED.
+create or replace function carillon.tell_attempts(
+  p_told uuid[], p_ids uuid[], p_outcomes text[], p_dues bigint[], p_actors text[], p_now timestamptz) returns void
+language plpgsql volatile
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
+as $$
+begin
+  insert into carillon.events (at, tenant, type, job_id, execution_id, detail)
+  select p_now, e.tenant, t.type, e.job_id, e.execution_id, carillon.attempt_detail(e.handler,
+    e.attempt + (i.outcome is not distinct from 'HANDED_BACK')::int, e.worker_id, e.due_at,
+    e.started_at, p_now, coalesce(i.outcome, 'SUCCEEDED'), e.reason, e.error, case when t.type = 'execution.retrying' then i.due end,
+    case when e.state <> 'SUCCEEDED' then i.actor end)
+  from unnest(p_ids, p_outcomes, p_dues, p_actors) with ordinality i(id, outcome, due, actor, number)
+  join carillon.executions e on e.execution_id = i.id
+  join carillon.event_listeners l on l.tenant = e.tenant and l.until > p_now
+  cross join lateral unnest(carillon.attempt_events(coalesce(i.outcome, 'SUCCEEDED'), e.state)) t(type)
+  where i.id = any (p_told)
+  order by i.number;
+end $$;
+
+create or replace function carillon.tell_started(p_ids uuid[], p_now timestamptz) returns void
+language plpgsql volatile
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
+as $$
+begin
+  insert into carillon.events (at, tenant, type, job_id, execution_id, detail)
+  select p_now, e.tenant, 'execution.started', e.job_id, e.execution_id, jsonb_build_object('handler', e.handler,
+    'attempt', e.attempt + 1, 'workerId', h.worker_id, 'dueAt', carillon.ms(e.due_at))
+  from unnest(p_ids) with ordinality i(id, number)
+  join carillon.executions e on e.execution_id = i.id
+  join carillon.event_listeners l on l.tenant = e.tenant and l.until > p_now
+  cross join lateral carillon.held(e) h
   order by i.number;
 end $$;
 

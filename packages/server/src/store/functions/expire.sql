@@ -2,7 +2,7 @@
 -- told to stop and ends through REPORT. What is held by whoever is ending it keeps its entry for the next sweep. An
 -- entry counts only if the ledger still says so: a replay begins without. p_only: nothing but these, to find which one makes a
 -- call fail.
--- Locks: deadlines (SKIP LOCKED), running by id (SKIP LOCKED), then see end_pending.
+-- Locks: deadlines (SKIP LOCKED), leases by id (SKIP LOCKED), then see end_pending.
 create or replace function carillon.expire_due(p_limit int, p_now timestamptz default null, p_only uuid[] default null)
 returns table (execution_id uuid, kind text, verdict text, worker_id uuid, fence bigint)   -- FLAGGED, SKIPPED, DEAD
 language plpgsql volatile
@@ -39,7 +39,7 @@ begin
     join carillon.executions e on e.execution_id = i.execution_id
     where i.kind = 'START' and e.state is null and e.expires_at <= v_now and e.execution_id <> all (v_late)
       -- Else it was leased in time, though it may have been handed back since.
-      and e.attempt + e.releases = 0 and not exists (select from carillon.running r where r.execution_id = e.execution_id));
+      and e.attempt + e.releases = 0 and carillon.lease_of(e.pool, e.lane, e.tag, e.execution_id, e.fence) is null);
   v_ended := carillon.end_pending(v_late || v_unstarted,
     array_fill('DEAD'::text, array[cardinality(v_late)]) || array_fill('SKIPPED'::text, array[cardinality(v_unstarted)]),
     array_fill('DEADLINE'::text, array[cardinality(v_late)]) || array_fill('EXPIRED'::text, array[cardinality(v_unstarted)]),

@@ -33,7 +33,8 @@ declare
   v_verdicts text[];
   v_limited record;
   v_found text[];
-  v_wanted int;
+  v_births carillon.birth[];
+  v_created uuid[];
   v_all boolean;   -- spares the search of each id among all others in the ordinary case
   -- What is locked and stays: where each row lies, and its number in p_*. What leaves, because it was to run once: where it lies.
   v_places tid[];
@@ -97,58 +98,37 @@ begin
       where v_all or i.job_id = any (moved)) x;
   end if;
 
-  with o as (
-    select * from unnest(o_jobs, o_ids, o_nominals, o_dues, o_tags, o_reasons, o_lasts, o_counts, v_verdicts)
-      o(job_id, execution_id, nominal, due, tag, reason, last, count, verdict)
-    where (v_all or o.job_id = any (moved)) and o.execution_id >= v_floor
-  ), born as (
-    insert into carillon.executions (execution_id, job_id, job_version, tenant, pool, lane, handler, tag, origin, guarded,
-      scheduled_for, due_at, fired_at, expires_at, deadline_at, name, payload, policy, labels,
-      skipped_last, skipped_count, state, reason, finished_at)
-    select o.execution_id, j.job_id, case when j.type in ('CRON', 'INTERVAL') then j.version end,
-      j.tenant, j.pool, j.lane, j.handler, case o.verdict when 'READY' then o.tag else -1 end, 'SCHEDULE',
-      j.overlap <> 'ALLOW', carillon.at(o.nominal), carillon.at(o.due), v_now,
-      carillon.at(o.due) + j.start_within_sec * interval '1 second', v_now + j.deadline_sec * interval '1 second',
-      case when j.type not in ('CRON', 'INTERVAL') then j.name end,
-      case when j.type not in ('CRON', 'INTERVAL') then j.payload end,
-      case when j.type not in ('CRON', 'INTERVAL') then j.policy end,
-      j.labels, carillon.at(o.last), o.count,
-      case when o.reason is not null or o.verdict = 'SKIP' then 'SKIPPED' when o.verdict = 'REPLACED' then 'CANCELLED' end,
-      coalesce(o.reason, case o.verdict when 'SKIP' then 'OVERLAP' when 'REPLACED' then 'REPLACED' end),
-      case when o.reason is not null or o.verdict in ('SKIP', 'REPLACED') then v_now end
-    from o join carillon.jobs j on j.job_id = o.job_id
-    order by o.execution_id
-    on conflict (execution_id) do nothing
-    returning execution_id, job_id, tenant, pool, lane, tag, state, expires_at, deadline_at, name, handler, scheduled_for,
-      due_at, reason, skipped_count
-  ), in_ready as (
-    insert into carillon.ready (pool, lane, tag, execution_id)
-    select b.pool, b.lane, b.tag, b.execution_id from born b where b.state is null and b.tag >= 0
-    returning pool, lane, tag
-  ), in_waiting as (
-    insert into carillon.waiting (execution_id, key)
-    select b.execution_id, 'job:' || b.job_id from born b where b.state is null and b.tag < 0
-  ), in_endings as (
-    insert into carillon.endings (execution_id, tenant, state)
-    select b.execution_id, b.tenant, b.state from born b where b.state is not null
-  ), in_deadlines as (
-    insert into carillon.deadlines (execution_id, kind, due)
-    select b.execution_id, 'START', b.expires_at from born b where b.state is null and b.expires_at is not null
-    union all
-    select b.execution_id, 'FINISH', b.deadline_at from born b where b.state is null and b.deadline_at is not null
-  ), in_events as (
-    insert into carillon.events (at, tenant, type, job_id, execution_id, detail)
-    select v_now, b.tenant, 'execution.' || coalesce(lower(b.state), 'fired'), b.job_id, b.execution_id,
-      carillon.fired_detail(b.name, b.handler, b.pool, 'SCHEDULE', b.scheduled_for, b.due_at, b.reason, b.skipped_count)
-    from born b join carillon.event_listeners l on l.tenant = b.tenant and l.until > v_now
-    where exists (select from carillon.event_listeners h where h.until > v_now)
-  )
-  select (select count(*) from o), (select count(*) from born),
-    (select jsonb_agg(jsonb_build_array(r.pool, r.lane, r.tag, r.count)) from (
-      select pool, lane, min(tag) tag, count(*) count from in_ready group by pool, lane) r)
-  into v_wanted, fired, queued;
+  select array_agg(b::carillon.birth) into v_births from (
+    select o.execution_id id, j.job_id, case when r.recurs then j.version end job_version, j.tenant,
+      case when not r.recurs then j.name end "name", j.pool, j.lane, j.handler, o.tag, j.overlap <> 'ALLOW' guarded,
+      carillon.at(o.nominal) scheduled_for, carillon.at(o.due) due_at,
+      carillon.at(o.due) + j.start_within_sec * interval '1 second' expires_at, v_now + j.deadline_sec * interval '1 second' deadline_at,
+      case when not r.recurs then j.payload end payload, case when not r.recurs then j.policy end policy, j.labels,
+      null::text traceparent, e.state, coalesce(o.reason, case o.verdict when 'SKIP' then 'OVERLAP' when 'REPLACED' then 'REPLACED' end) reason,
+      carillon.at(o.last) skipped_last, o.count skipped_count, null::jsonb history, e.key, j.policy rules,
+      case when e.state is null then carillon.birth_text(o.execution_id, j.job_id, j.tenant, j.pool, j.handler, o.nominal, o.due,
+        v_now + j.deadline_sec * interval '1 second', j.policy, j.payload, j.labels, null) end body
+    from (
+      select * from unnest(o_jobs, o_ids, o_nominals, o_dues, o_tags, o_reasons, o_lasts, o_counts, v_verdicts)
+        o(job_id, execution_id, nominal, due, tag, reason, last, count, verdict)
+      where (v_all or o.job_id = any (moved)) and o.execution_id >= v_floor order by o.execution_id) o
+    join carillon.jobs j on j.job_id = o.job_id
+    cross join lateral (select j.type in ('CRON', 'INTERVAL') recurs) r
+    cross join lateral (
+      select case when o.reason is not null or o.verdict = 'SKIP' then 'SKIPPED' when o.verdict = 'REPLACED' then 'CANCELLED' end state,
+        case when o.reason is null and o.verdict = 'WAIT' then 'job:' || o.job_id end "key") e) b;
+  fired := 0;
+  if v_births is not null then
+    v_created := carillon.create_executions(v_now, 'SCHEDULE', v_births);
+    fired := cardinality(v_created);
+    if fired < cardinality(v_births) then
+      queued := carillon.hints_of(array(select b from unnest(v_births) b where b.id = any (v_created)));
+    else
+      queued := carillon.hints_of(v_births);
+    end if;
+  end if;
 
-  duplicates := v_wanted - fired;
+  duplicates := coalesce(cardinality(v_births), 0) - fired;
   if duplicates > 0 then
     select array_agg(o.execution_id) into collisions
     from unnest(o_jobs, o_ids, o_nominals) o(job_id, execution_id, nominal)

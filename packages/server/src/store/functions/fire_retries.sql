@@ -21,7 +21,7 @@ begin
   end if;
   -- A join, not `= any`: only a join looks into the one partition that can hold the id.
   perform from unnest(p_ids) i(execution_id) join carillon.executions e on e.execution_id = i.execution_id
-  order by e.execution_id for update of e;
+  order by e.execution_id for no key update of e;
   perform from carillon.retries t where t.execution_id = any (p_ids) order by t.execution_id for update;
   -- Each entry is looked up by itself: see docs/decisions/0024-queues-look-empty.md.
   select array_agg(t.place), array_agg(i.execution_id), array_agg(i.tag) into v_places, v_ids, v_tags
@@ -32,14 +32,11 @@ begin
   with again as (
     update carillon.executions e set tag = due.tag from unnest(v_ids, v_tags) due(execution_id, tag)
     where e.execution_id = due.execution_id and e.state is null
-    returning e.execution_id, e.pool, e.lane, e.tag
-  ), in_ready as (
-    insert into carillon.ready (pool, lane, tag, execution_id)
-    select a.pool, a.lane, a.tag, a.execution_id from again a
-    returning pool, lane, tag, execution_id)
-  select array_agg(execution_id), (select jsonb_agg(jsonb_build_array(r.pool, r.lane, r.tag, r.count)) from (
-      select pool, lane, min(tag) tag, count(*) count from in_ready group by pool, lane) r)
-  into moved, queued from in_ready;
+    returning e.execution_id)
+  select array_agg(a.execution_id) into moved from again a;
+  if moved is not null then
+    queued := carillon.readmit(moved);
+  end if;
   if coalesce(cardinality(moved), 0) < cardinality(v_ids) then
     perform carillon.set_aside('FIRE of retries', array_agg('retries'::text), array_agg(jsonb_build_object('execution_id', i)),
       array_agg(i), array_agg('NO_LEDGER_ROW'::text), array_agg('the ledger has no such execution'::text), v_now)

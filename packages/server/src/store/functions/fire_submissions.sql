@@ -16,6 +16,7 @@ declare
   v_places tid[];
   v_numbers bigint[];
   v_floor uuid;
+  v_births carillon.birth[];
 begin
   v_shards := carillon.hold_shards(p_shards, p_epochs);
   if cardinality(v_shards) = 0 then
@@ -30,37 +31,20 @@ begin
       where s.execution_id = i.execution_id offset 0 for update skip locked) u
     where carillon.ms(u.run_at) <= carillon.ms(v_now) and u.shard = any (v_shards) and u.execution_id >= v_floor
     order by u.execution_id) x;
-  with due as materialized (
-    select u.*, p_tags[m.number] tag from unnest(v_places, v_numbers) m(place, number)
+  select array_agg(b::carillon.birth) into v_births from (
+    select u.execution_id id, u.execution_id job_id, null::int job_version, u.tenant, u.name, u.pool, u.lane, u.handler,
+      p_tags[m.number] tag, false guarded, u.run_at scheduled_for, u.run_at due_at,
+      u.run_at + (u.policy ->> 'startWithinSec')::numeric::int * interval '1 second' expires_at, d.deadline_at, u.payload, u.policy,
+      u.labels, u.traceparent, null::text state, null::text reason, null::timestamptz skipped_last, null::int skipped_count,
+      null::jsonb history, null::text "key", u.policy rules, carillon.birth_text(u.execution_id, u.execution_id, u.tenant, u.pool,
+        u.handler, carillon.ms(u.run_at), carillon.ms(u.run_at), d.deadline_at, u.policy, u.payload, u.labels, u.traceparent) body
+    from unnest(v_places, v_numbers) m(place, number)
     cross join lateral (select * from carillon.submissions s where s.ctid = m.place offset 0) u
-  ), born as (
-    insert into carillon.executions (execution_id, job_id, tenant, pool, lane, handler, tag, origin,
-      scheduled_for, due_at, fired_at, deadline_at, expires_at, name, payload, policy, labels, traceparent)
-    select d.execution_id, d.execution_id, d.tenant, d.pool, d.lane, d.handler, d.tag, 'SUBMIT',
-      d.run_at, d.run_at, v_now, v_now + (d.policy ->> 'deadlineSec')::numeric::int * interval '1 second',
-      d.run_at + (d.policy ->> 'startWithinSec')::numeric::int * interval '1 second',
-      d.name, d.payload, d.policy, d.labels, d.traceparent
-    from due d
-    on conflict (execution_id) do nothing
-    returning execution_id, pool, lane, tag, expires_at, deadline_at, tenant, name, handler, due_at
-  ), in_deadlines as (
-    insert into carillon.deadlines (execution_id, kind, due)
-    select b.execution_id, 'START', b.expires_at from born b where b.expires_at is not null
-    union all
-    select b.execution_id, 'FINISH', b.deadline_at from born b where b.deadline_at is not null
-  ), in_ready as (
-    insert into carillon.ready (pool, lane, tag, execution_id)
-    select b.pool, b.lane, b.tag, b.execution_id from born b
-    returning pool, lane, tag, execution_id
-  ), in_events as (
-    insert into carillon.events (at, tenant, type, job_id, execution_id, detail)
-    select v_now, b.tenant, 'execution.fired', b.execution_id, b.execution_id, carillon.fired_detail(
-      b.name, b.handler, b.pool, 'SUBMIT', b.due_at, b.due_at, null, null)
-    from born b join carillon.event_listeners l on l.tenant = b.tenant and l.until > v_now
-    where exists (select from carillon.event_listeners h where h.until > v_now))
-  select array_agg(execution_id), (select jsonb_agg(jsonb_build_array(r.pool, r.lane, r.tag, r.count)) from (
-      select pool, lane, min(tag) tag, count(*) count from in_ready group by pool, lane) r)
-  into moved, queued from in_ready;
+    cross join lateral (select v_now + (u.policy ->> 'deadlineSec')::numeric::int * interval '1 second' deadline_at) d) b;
+  if v_births is not null then
+    moved := carillon.create_executions(v_now, 'SUBMIT', v_births);
+    queued := carillon.hints_of(array(select b from unnest(v_births) b where b.id = any (moved)));
+  end if;
   if coalesce(cardinality(moved), 0) < cardinality(v_places) then
     perform carillon.set_aside('FIRE of submissions', array_agg('submissions'::text),
       array_agg(jsonb_build_object('execution_id', u.execution_id)), array_agg(u.execution_id), array_agg('DUPLICATE_ID'::text),

@@ -1,6 +1,5 @@
 -- Executions that are past a time at which the engine should have moved them on, wherever in history they lie. At most p_limit.
--- p_lost_ms: see verify_rows. No locks. Indexes: retries_due, submissions_due, deadlines_due; `running` is read whole, in the order
--- in which it lies, dead rows included: once a minute.
+-- p_lost_ms: see verify_rows. No locks. Indexes: retries_due, submissions_due, deadlines_due; the leases are read whole: once a minute.
 create or replace function carillon.past_time(p_lost_ms float8, p_limit int, p_now timestamptz default null)
 returns table (execution_id uuid, job_id uuid, tenant text, scheduled_for bigint, why text)
 language plpgsql stable

@@ -6,7 +6,6 @@ create or replace function carillon.quarantine_key(p_source text) returns text[]
 language sql immutable
 return case p_source
   when 'ready' then array['pool', 'lane', 'tag', 'execution_id']
-  when 'running' then array['execution_id', 'fence']
   when 'deadlines' then array['execution_id', 'kind']
   when 'schedules' then array['job_id']
   when 'operations' then array['operation_id']
@@ -15,12 +14,13 @@ return case p_source
   when 'retries' then array['execution_id']
   when 'waiting' then array['execution_id'] end;
 
--- SET ASIDE: moves rows out of their tables. p_keys: the columns of the primary key, of a running row also its fence. p_ids: the
--- execution each is about. Answers, in the order of the input: SET_ASIDE; GONE (the row is not there any more); SPARED: no
+-- SET ASIDE: moves rows out of their tables. p_keys: the columns of the primary key; of what is held, in `leases`, execution_id and
+-- fence. p_ids: the execution each is about. Answers, in the order of the input: SET_ASIDE; GONE (the row is not there any more); SPARED: no
 -- partition holds the execution's id, though by its time one should, so the partitions are at fault and not the row.
 --
 -- Two kinds of rows stay where they are. A schedule is its job's lock: it loses its due time, and the job reads as PAUSED, by the
--- same function that pauses it for a person; if its job is missing it leaves like the others. An operation ends as FAILED.
+-- same function that pauses it for a person; if its job is missing it leaves like the others. An operation ends as FAILED. What is
+-- held loses its place in its lease, which stays for the others.
 -- Locks: the row; of a schedule see change_job; quarantine.
 create or replace function carillon.set_aside(
   p_call text, p_sources text[], p_keys jsonb[], p_ids uuid[], p_codes text[], p_messages text[],
@@ -57,11 +57,19 @@ begin
       values (p_sources[i], p_keys[i], left(v_row ->> 'tenant', 200), (v_row ->> 'job_id')::uuid, p_call, p_codes[i],
         left(p_messages[i], 2000), v_now);
       v_verdicts[i] := 'SET_ASIDE';
+    elsif p_sources[i] = 'leases' then
+      v_row := carillon.take_out_of_lease((p_keys[i] ->> 'execution_id')::uuid, (p_keys[i] ->> 'fence')::bigint);
+      if v_row is not null then
+        insert into carillon.quarantine (source, key, tenant, execution_id, job_id, call, code, message, at, content)
+        select 'leases', p_keys[i], e.tenant, x.id, e.job_id, p_call, p_codes[i], left(p_messages[i], 2000), v_now, v_row
+        from (select (p_keys[i] ->> 'execution_id')::uuid id) x left join carillon.executions e on e.execution_id = x.id;
+        v_verdicts[i] := 'SET_ASIDE';
+      end if;
     end if;
   end loop;
 
   -- The others in one statement for each table: [m] 1,000 rows take 30 to 40 ms of CPU instead of 200 to 240.
-  for v_source in select distinct u from unnest(p_sources) u where u <> 'operations' loop
+  for v_source in select distinct u from unnest(p_sources) u where u not in ('operations', 'leases') loop
     v_left := array(select n from unnest(p_sources, v_verdicts) with ordinality u(source, verdict, n)
                     where u.source = v_source and u.verdict = 'GONE');
     execute format(
@@ -85,6 +93,48 @@ begin
     end loop;
   end loop;
   return v_verdicts;
+end $$;
+
+-- Answers the lease with nothing but this execution in it; null: it is not in it. Locks: the lease, its note.
+create or replace function carillon.take_out_of_lease(p_id uuid, p_fence bigint) returns jsonb
+language plpgsql volatile
+as $$
+declare
+  v_place int := (p_fence & 1023) + 1;
+  v_lease carillon.leases;
+  v_note carillon.lease_notes;
+begin
+  select * into v_lease from carillon.leases l where l.lease_id = p_fence >> 10 and l.ids[v_place] = p_id for update;
+  if not found then
+    return null;
+  elsif v_lease.open > 1 then
+    update carillon.leases l set ids[v_place] = null, open = l.open - 1 where l.lease_id = v_lease.lease_id;
+  else
+    delete from carillon.leases l where l.lease_id = v_lease.lease_id;
+  end if;
+  delete from carillon.lease_notes n where n.execution_id = p_id and n.fence = p_fence returning n.* into v_note;
+  v_lease.ids := array_fill(null::uuid, array[v_place - 1]) || p_id;
+  v_lease.open := 1;
+  v_lease.noted := v_note.execution_id is not null;
+  return to_jsonb(v_lease) || jsonb_build_object('note', to_jsonb(v_note));
+end $$;
+
+-- The way back. False: something stands in its place. Locks: the lease.
+create or replace function carillon.put_into_lease(p_id uuid, p_fence bigint, p_content jsonb) returns boolean
+language plpgsql volatile
+as $$
+declare
+  v_place int := (p_fence & 1023) + 1;
+begin
+  insert into carillon.leases as l select * from jsonb_populate_record(null::carillon.leases, p_content)
+  on conflict (lease_id) do update set ids[v_place] = p_id, open = l.open + 1, noted = l.noted or excluded.noted
+  where l.ids[v_place] is null;
+  if not found then
+    return false;
+  end if;
+  insert into carillon.lease_notes select * from jsonb_populate_record(null::carillon.lease_notes, p_content -> 'note') n
+  where n.execution_id is not null on conflict do nothing;
+  return true;
 end $$;
 
 -- A schedule that cannot be fired: its job is paused. False: there is no such job, or the row cannot even be changed. True also
@@ -144,6 +194,12 @@ begin
     return 'RELEASED';
   elsif v_entry.content is null then
     return 'RESUME';
+  elsif v_entry.source = 'leases' then
+    if not carillon.put_into_lease(v_entry.execution_id, (v_entry.key ->> 'fence')::bigint, v_entry.content) then
+      return 'KEPT';
+    end if;
+    perform carillon.leave_quarantine(array[p_id], p_actor, 'quarantine.released', p_now);
+    return 'RELEASED';
   end if;
   execute format('insert into carillon.%1$I (%2$s) select %2$s from jsonb_populate_record(null::carillon.%1$I, $1)
     on conflict do nothing', v_entry.source, (
@@ -171,6 +227,7 @@ declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_entry carillon.quarantine;
   v_row carillon.submissions;
+  v_birth carillon.birth;
 begin
   verdict := 'DISCARDED';
   select * into v_entry from carillon.quarantine q where q.quarantine_id = p_id;
@@ -182,17 +239,14 @@ begin
   if v_entry.source = 'submissions' then
     v_row := jsonb_populate_record(null::carillon.submissions, v_entry.content);
     begin
-      with born as (
-        insert into carillon.executions (execution_id, job_id, tenant, pool, lane, handler, tag, origin, scheduled_for, due_at,
-          fired_at, name, payload, labels, traceparent, state, reason, finished_at, history)
-        values (v_row.execution_id, v_row.execution_id, v_row.tenant, v_row.pool, v_row.lane, v_row.handler, -1, 'SUBMIT',
-          v_row.run_at, v_row.run_at, v_now, v_row.name, v_row.payload, v_row.labels, v_row.traceparent, 'DEAD', 'QUARANTINED',
-          v_now, jsonb_build_array(jsonb_build_object('at', carillon.ms(v_now), 'to', 'DEAD', 'actor', p_actor,
-            'reason', 'QUARANTINED')))
-        on conflict (execution_id) do nothing returning execution_id, tenant
-      ), in_endings as (
-        insert into carillon.endings (execution_id, tenant, state) select b.execution_id, b.tenant, 'DEAD' from born b)
-      select b.execution_id into ended from born b;
+      v_birth := carillon.recorded(v_row.execution_id, v_row.execution_id, null, v_row.tenant, v_row.pool, v_row.lane, v_row.handler,
+        v_row.run_at, v_row.run_at, v_row.labels, 'DEAD', 'QUARANTINED', null, null);
+      v_birth.name := v_row.name;
+      v_birth.payload := v_row.payload;
+      v_birth.traceparent := v_row.traceparent;
+      v_birth.history := jsonb_build_array(jsonb_build_object('at', carillon.ms(v_now), 'to', 'DEAD', 'actor', p_actor,
+        'reason', 'QUARANTINED'));
+      ended := (carillon.create_executions(v_now, 'SUBMIT', array[v_birth], p_actor => p_actor))[1];
     exception when others then
       ended := null;   -- the ledger cannot take it: the audit is what is left of it
     end;
@@ -206,7 +260,8 @@ end $$;
 -- True: the execution has a place in a queue, so what is in quarantine under its id was one too many.
 create or replace function carillon.stands_elsewhere(p_id uuid) returns boolean
 language sql stable
-return exists (select from carillon.running r where r.execution_id = p_id)
+return exists (select from carillon.executions e where e.execution_id = p_id
+    and carillon.lease_of(e.pool, e.lane, e.tag, e.execution_id, e.fence) is not null)
   or exists (select from carillon.retries t where t.execution_id = p_id)
   or exists (select from carillon.waiting w where w.execution_id = p_id)
   or exists (select from carillon.executions e join carillon.ready q on q.pool = e.pool and q.lane = e.lane and q.tag = e.tag
@@ -251,6 +306,12 @@ begin
   select 'waiting', jsonb_build_object('execution_id', w.execution_id), 'NO_LEDGER_ROW', 'the ledger has no such execution'
   from carillon.waiting w
   where not exists (select from carillon.executions e where e.execution_id = w.execution_id) limit p_limit;
+  return query
+  select 'leases', jsonb_build_object('execution_id', u.id, 'fence', (l.lease_id << 10) + u.place - 1), 'NO_LEDGER_ROW',
+    'the ledger has no such execution'
+  from carillon.leases l cross join lateral unnest(l.ids) with ordinality u(id, place)
+  where l.leased_at < v_until and u.id is not null
+    and not exists (select from carillon.executions e where e.execution_id = u.id) limit p_limit;
   -- Where the tables have no rule against it: see bind_shards.
   return query
   select 'submissions', jsonb_build_object('execution_id', u.execution_id), 'NO_SHARD', 'there is no shard ' || u.shard
@@ -273,22 +334,24 @@ as $$
 begin
   return query
   select 'ready', jsonb_build_object('pool', q.pool, 'lane', q.lane, 'tag', q.tag, 'execution_id', q.execution_id),
-    case when e.execution_id is null then 'NO_LEDGER_ROW' when r.execution_id is not null then 'RUNS_ALREADY'
-      when q.nth > 1 then 'READY_TWICE' else 'POLICY' end,
-    case when e.execution_id is null then 'the ledger has no such execution'
+    case when e.execution_id is null then 'NO_LEDGER_ROW' when e.state is not null then 'HAS_ENDED'
+      when r.execution_id is not null then 'RUNS_ALREADY' when q.nth > 1 then 'READY_TWICE'
+      when (e.pool, e.lane, e.tag) <> (q.pool, q.lane, q.tag) then 'READY_ELSEWHERE' else 'POLICY' end,
+    case when e.execution_id is null then 'the ledger has no such execution' when e.state is not null then 'the execution has ended'
       when r.execution_id is not null then 'the execution runs already' when q.nth > 1 then 'the execution is ready twice'
+      when (e.pool, e.lane, e.tag) <> (q.pool, q.lane, q.tag) then 'the ledger has the execution in another place of the queue'
       else 'its policy cannot be read: ' || left(coalesce(e.policy, j.policy, v.policy)::text, 500) end
   from (
     select f.*, row_number() over (partition by f.execution_id order by f.lane, f.tag) nth
     from generate_series(0, 3) l(lane) cross join lateral (
       select * from carillon.ready x where x.pool = p_pool and x.lane = l.lane order by x.tag, x.execution_id limit p_limit) f) q
   left join lateral (select * from carillon.executions y where y.execution_id = q.execution_id offset 0) e on true
-  left join lateral (select * from carillon.running y where y.execution_id = q.execution_id offset 0) r on true
+  left join lateral carillon.held(e) r on true
   left join lateral (select * from carillon.jobs y where y.job_id = e.job_id and y.version = e.job_version offset 0) j on true
   left join lateral (
     select * from carillon.job_versions y where y.job_id = e.job_id and y.version = e.job_version offset 0) v on true
-  where e.execution_id is null or r.execution_id is not null or q.nth > 1
-    or not carillon.is_usable_policy(coalesce(e.policy, j.policy, v.policy));
+  where e.execution_id is null or e.state is not null or r.execution_id is not null or q.nth > 1
+    or (e.pool, e.lane, e.tag) <> (q.pool, q.lane, q.tag) or not carillon.is_usable_policy(coalesce(e.policy, j.policy, v.policy));
   -- Where the policy is the job's, every execution to come would be bad too.
   return query
   select distinct 'schedules', jsonb_build_object('job_id', j.job_id), 'POLICY',
@@ -300,8 +363,8 @@ begin
   where e.policy is null and j.state = 'ACTIVE' and not carillon.is_usable_policy(j.policy);
 end $$;
 
--- Of executions that are being reported, those that stand in another queue besides: they could not come back to it.
-create or replace function carillon.find_unusable_running(p_ids uuid[], p_fences bigint[])
+-- Of executions that are being reported, those that wait for a retry besides: they could not come back.
+create or replace function carillon.find_unusable_held(p_ids uuid[], p_fences bigint[])
 returns table (source text, key jsonb, code text, message text)
 language plpgsql stable
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -309,11 +372,10 @@ as $$
 #variable_conflict use_column
 begin
   return query
-  select 'running', jsonb_build_object('execution_id', r.execution_id, 'fence', r.fence), 'WAITS_FOR_RETRY',
-    'the execution waits for a retry besides'
+  select 'retries', jsonb_build_object('execution_id', r.execution_id), 'RUNS_ALREADY', 'the execution runs already'
   from unnest(p_ids, p_fences) i(execution_id, fence)
   cross join lateral (
-    select * from carillon.running x where x.execution_id = i.execution_id and x.fence = i.fence offset 0) r
+    select * from carillon.read_held(array[i.execution_id], array[i.fence])) r
   where exists (select from carillon.retries t where t.execution_id = i.execution_id);
 end $$;
 

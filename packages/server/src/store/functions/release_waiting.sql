@@ -8,7 +8,6 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bit
 set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 as $$
 declare
-  v_due timestamptz;
   -- A one-shot left with its schedule when it fired: what is live of it is found by the job.
   v_free uuid[] := array(
     select distinct on (w.key) w.execution_id
@@ -28,14 +27,9 @@ begin
   v_free := array(
     select w.execution_id from carillon.waiting w where w.execution_id = any (v_free)
     order by w.execution_id for update skip locked);
-  with gone as (
-    delete from carillon.waiting w where w.execution_id = any (v_free) returning w.execution_id
-  ), back as (
-    insert into carillon.retries (execution_id, shard, due, tenant, pool, lane, state)
-    select e.execution_id, carillon.shard_of(e.job_id, n.shard_count), p_now, e.tenant, e.pool, e.lane, 'PENDING'
-    from gone g join carillon.executions e on e.execution_id = g.execution_id cross join carillon.installation n
-    on conflict (execution_id) do nothing
-    returning due)
-  select min(due) into v_due from back;
-  return v_due;
+  if cardinality(v_free) = 0 then
+    return null;
+  end if;
+  delete from carillon.waiting w where w.execution_id = any (v_free);
+  return carillon.return_later(v_free, p_now, 'PENDING');
 end $$;

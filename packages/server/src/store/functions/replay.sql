@@ -22,7 +22,7 @@ begin
   perform from unnest(p_ids || array(
     select l from carillon.schedules s cross join unnest(s.live) l where s.job_id = any (v_jobs))) i
   join carillon.executions e on e.execution_id = i
-  order by e.execution_id for update of e;
+  order by e.execution_id for no key update of e;
   for v_row in
     select e.execution_id, e.job_id, e.tenant, e.pool, e.lane, e.state, j.overlap, n.floor_id, n.shard_count
     from (select distinct i from unnest(p_ids) i) i join carillon.executions e on e.execution_id = i.i
@@ -46,9 +46,7 @@ begin
           'actor', p_actor, 'reason', 'REPLAYED'))
       where e.execution_id = v_row.execution_id;
       delete from carillon.endings n where n.execution_id = v_row.execution_id;
-      insert into carillon.retries (execution_id, shard, due, tenant, pool, lane, state)
-      values (v_row.execution_id, carillon.shard_of(v_row.job_id, v_row.shard_count), v_now, v_row.tenant, v_row.pool,
-        v_row.lane, 'PENDING');
+      perform carillon.return_later(array[v_row.execution_id], v_now, 'PENDING');
       perform carillon.tell_executions(array[v_row.execution_id], 'retrying', p_actor, v_now);
     end if;
     return next;

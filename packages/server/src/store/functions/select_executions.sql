@@ -9,7 +9,7 @@
 -- leave out partitions. A partition that was empty when the plan was made is not scanned either.
 -- Figures: 12 buffers for a tenant that has nothing beside one with 150,000 rows; 5,000 rows looked at in vain 558, by way of
 -- the endings 20,000.
--- Locks: none. Indexes: executions_tenant, executions_job, endings_state, running_pkey, retries_pkey; executions_pkey.
+-- Locks: none. Indexes: executions_tenant, executions_job, endings_state, leases_tag, retries_pkey; executions_pkey.
 create or replace function carillon.select_executions(
   p_source text, p_tenant text, p_after uuid, p_before uuid, p_look bigint, p_limit bigint, p_states text[], p_job uuid,
   p_handler text, p_pool text, p_origin text, p_error text, p_labels jsonb)
@@ -25,7 +25,7 @@ begin
     select w.execution_id, w.number, w.fits from (
       select e.execution_id, row_number() over () number,
         carillon.fits(e, p_tenant, p_job, p_handler, p_pool, p_origin, p_error, p_labels) and (p_states is null or coalesce(
-          e.state, (select 'RUNNING' from carillon.running r where r.execution_id = e.execution_id),
+          e.state, case when carillon.lease_of(e.pool, e.lane, e.tag, e.execution_id, e.fence) is not null then 'RUNNING' end,
           (select t.state from carillon.retries t where t.execution_id = e.execution_id), 'PENDING') = any (p_states)) fits
       from (
         select x.* from carillon.executions x
@@ -38,7 +38,7 @@ begin
     select w.execution_id, w.number, w.fits from (
       select e.execution_id, row_number() over () number,
         carillon.fits(e, p_tenant, p_job, p_handler, p_pool, p_origin, p_error, p_labels) and (p_states is null or coalesce(
-          e.state, (select 'RUNNING' from carillon.running r where r.execution_id = e.execution_id),
+          e.state, case when carillon.lease_of(e.pool, e.lane, e.tag, e.execution_id, e.fence) is not null then 'RUNNING' end,
           (select t.state from carillon.retries t where t.execution_id = e.execution_id), 'PENDING') = any (p_states)) fits
       from (
         select * from (

@@ -10,7 +10,7 @@ create or replace function carillon.submit_and_lease(
   p_ids uuid[], p_tenants text[], p_names text[], p_pools text[], p_lanes smallint[], p_handlers text[], p_costs bigint[],
   p_runs_at bigint[], p_payloads text[], p_policies jsonb[], p_labels jsonb[], p_traceparents text[],
   p_virtual_time bigint, p_from bigint[], p_since int[], p_turn int, p_workers uuid[], p_prefetched boolean[],
-  p_timeout_sec int, p_grace_sec int, p_attempts int, p_now timestamptz)
+  p_groups int[], p_places int[], p_now timestamptz)
 returns table (answered boolean, tag bigint, worker_id uuid, lane smallint, leased int, reached bigint, executions text)
 language plpgsql volatile
 as $$
@@ -32,6 +32,6 @@ begin
     p_policies, p_labels, p_traceparents, p_now);
   p_from[p_lanes[1] + 1] := least(p_from[p_lanes[1] + 1], v_tag);
   return query select false, v_tag, l.worker_id, l.lane, l.leased, l.reached, l.executions
-  from (values (1)) one left join carillon.lease(p_pools[1], p_from, p_since, p_turn, p_workers, p_prefetched, p_timeout_sec,
-    p_grace_sec, p_attempts, p_now) l on true;
+  from (values (1)) one left join carillon.lease(p_pools[1], p_from, p_since, p_turn, p_workers, p_prefetched, p_groups,
+    p_places, p_now) l on true;
 end $$;

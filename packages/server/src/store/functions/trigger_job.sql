@@ -10,6 +10,7 @@ declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_job carillon.jobs;
   v_verdict text := 'READY';
+  v_birth carillon.birth;
   v_recurring boolean;   -- a one-shot leaves the jobs when it fires: its definition goes into the row
 begin
   perform from carillon.schedules s where s.job_id = p_job for update;
@@ -24,30 +25,19 @@ begin
       raise exception 'carillon: an execution to be replaced has just moved' using errcode = '40001';
     end if;
   end if;
-  insert into carillon.executions (execution_id, job_id, job_version, tenant, pool, lane, handler, tag, origin, guarded,
-    scheduled_for, due_at, fired_at, expires_at, deadline_at, name, payload, policy, labels, traceparent, state, reason,
-    finished_at)
-  values (p_id, p_job, case when v_recurring then v_job.version end, v_job.tenant, v_job.pool, v_job.lane, v_job.handler,
-    case v_verdict when 'READY' then p_tag else -1 end, 'TRIGGER', v_job.overlap <> 'ALLOW', carillon.at(p_at),
-    carillon.at(p_at), v_now, v_now + v_job.start_within_sec * interval '1 second',
-    v_now + v_job.deadline_sec * interval '1 second', case when not v_recurring then v_job.name end,
-    coalesce(p_payload, case when not v_recurring then v_job.payload end),
-    case when not v_recurring then v_job.policy end, v_job.labels, p_traceparent,
-    case v_verdict when 'SKIP' then 'SKIPPED' end, case v_verdict when 'SKIP' then 'OVERLAP' end,
-    case v_verdict when 'SKIP' then v_now end);
-  perform carillon.tell_executions(array[p_id], 'fired', null, v_now);
-  if v_verdict = 'SKIP' then
-    insert into carillon.endings (execution_id, tenant, state) values (p_id, v_job.tenant, 'SKIPPED');
-    return v_verdict;
-  end if;
-  insert into carillon.deadlines (execution_id, kind, due)
-  select p_id, d.kind, d.due from (values
-    ('START', v_now + v_job.start_within_sec * interval '1 second'),
-    ('FINISH', v_now + v_job.deadline_sec * interval '1 second')) d(kind, due) where d.due is not null;
-  if v_verdict = 'READY' then
-    insert into carillon.ready (pool, lane, tag, execution_id) values (v_job.pool, v_job.lane, p_tag, p_id);
-  else
-    insert into carillon.waiting (execution_id, key) values (p_id, 'job:' || p_job);
-  end if;
+  v_birth := (select b::carillon.birth from (
+    select p_id id, p_job job_id, case when v_recurring then v_job.version end job_version, v_job.tenant,
+      case when not v_recurring then v_job.name end "name", v_job.pool, v_job.lane, v_job.handler, p_tag tag,
+      v_job.overlap <> 'ALLOW' guarded, carillon.at(p_at) scheduled_for, carillon.at(p_at) due_at,
+      v_now + v_job.start_within_sec * interval '1 second' expires_at, d.deadline_at,
+      coalesce(p_payload, case when not v_recurring then v_job.payload end) payload,
+      case when not v_recurring then v_job.policy end policy, v_job.labels, p_traceparent traceparent,
+      case v_verdict when 'SKIP' then 'SKIPPED' end state, case v_verdict when 'SKIP' then 'OVERLAP' end reason,
+      null::timestamptz skipped_last, null::int skipped_count, null::jsonb history,
+      case v_verdict when 'WAIT' then 'job:' || p_job end "key", v_job.policy rules, carillon.birth_text(p_id, p_job, v_job.tenant,
+        v_job.pool, v_job.handler, p_at, p_at, d.deadline_at, v_job.policy, coalesce(p_payload, v_job.payload), v_job.labels,
+        p_traceparent) body
+    from (select v_now + v_job.deadline_sec * interval '1 second' deadline_at) d) b);
+  perform carillon.create_executions(v_now, 'TRIGGER', array[v_birth], p_fresh => true);
   return v_verdict;
 end $$;

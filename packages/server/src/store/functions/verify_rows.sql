@@ -36,7 +36,7 @@ begin
       v_due := '-infinity';
     end if;
   end if;
-  select last_value into v_fence from carillon.fences;
+  select (last_value << 10) + 1023 into v_fence from carillon.lease_ids;
   if p_job is not null then
     select array_agg(x.execution_id), array_agg(x.execution_id) filter (where x.state is null), array_agg(x.fence)
     into v_walked, v_open, v_fences from (
@@ -75,8 +75,7 @@ begin
       -- A purge takes dead letters from the endings.
       when r.state in ('SKIPPED', 'CANCELLED')
         and not exists (select from carillon.endings n where n.execution_id = r.execution_id and n.state = r.state) then 'STATE'
-      when p_job is not null and (exists (select from carillon.running x where x.execution_id = r.execution_id)
-        or exists (select from carillon.retries x where x.execution_id = r.execution_id)
+      when p_job is not null and (exists (select from carillon.retries x where x.execution_id = r.execution_id)
         or exists (select from carillon.waiting x where x.execution_id = r.execution_id)
         or exists (select from carillon.endings x where x.execution_id = r.execution_id and x.state <> r.state)) then 'STATE'
       when r.finished_at < r.fired_at - v_slack or r.finished_at > v_now + v_slack then 'TIMES'
@@ -138,8 +137,8 @@ begin
       coalesce(e.scheduled_for, carillon.at(carillon.time_of(h.execution_id))), null, false,
       case when e.execution_id is null then 'ROW_GONE' else 'STATE' end
     from (
-      select x.execution_id, null::text tenant from carillon.running x
-      where x.execution_id > p_after and x.execution_id <= v_last and x.execution_id < p_before
+      select u.execution_id, null::text tenant from carillon.leases l cross join lateral unnest(l.ids) u(execution_id)
+      where l.open = cardinality(l.ids) and u.execution_id > p_after and u.execution_id <= v_last and u.execution_id < p_before
       union all
       select x.execution_id, x.tenant from carillon.retries x
       where x.execution_id > p_after and x.execution_id <= v_last and x.execution_id < p_before
@@ -203,7 +202,7 @@ begin
         order by x.execution_id desc limit 1) is null then 'WAITS_FOR_NOTHING' end why
     from unnest(p_ids) i(execution_id)
     cross join lateral (select * from carillon.executions e where e.execution_id = i.execution_id limit 1) e
-    left join carillon.running r on r.execution_id = i.execution_id
+    left join lateral carillon.held(e.*) r on true
     left join carillon.retries t on t.execution_id = i.execution_id
     left join carillon.waiting y on y.execution_id = i.execution_id
     left join carillon.ready q on q.pool = e.pool and q.lane = e.lane and q.tag = e.tag and q.execution_id = e.execution_id

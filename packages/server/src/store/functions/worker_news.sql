@@ -1,6 +1,5 @@
--- What a worker says besides outcomes. Each names its fence; SKIP LOCKED, because news is repeated and a report that
--- is ending the execution goes first. Locks: running (SKIP LOCKED). Each entry is looked up by itself, see
--- docs/decisions/0024-queues-look-empty.md.
+-- What a worker says besides outcomes. Each names its fence; leases that somebody has locked are left out (SKIP LOCKED), because news
+-- is repeated and a report that is ending the execution goes first. Locks: leases by id, lease_notes (SKIP LOCKED).
 
 -- The handler of these has begun. Returns those that may: the lease holds and nobody asked to cancel. Their time runs from
 -- now: what was taken ahead has waited in the worker meanwhile.
@@ -12,19 +11,25 @@ set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
-  v_places tid[];
+  v_numbers int[] := carillon.hold_leases(p_ids, p_fences, true);
   v_begun uuid[];
 begin
-  select array_agg(r.place) into v_places from unnest(p_ids, p_fences) i(execution_id, fence)
-  cross join lateral (
-    select x.ctid place from carillon.running x
-    where x.execution_id = i.execution_id and x.fence = i.fence and x.cancel_at is null offset 0 for update skip locked) r;
-  with begun as (
-    update carillon.running r
-    set began = true, heartbeat_at = case when r.began then r.heartbeat_at else v_now end,
-      overdue_at = case when r.began then r.overdue_at else r.overdue_at + (v_now - r.leased_at) end
-    where r.ctid = any (v_places) returning r.execution_id)
-  select coalesce(array_agg(b.execution_id), '{}') into v_begun from begun b;
+  select array_agg(i.id) filter (where n.cancel_at is null) into v_begun
+  from unnest(v_numbers) m cross join lateral (select p_ids[m] id, p_fences[m] fence) i
+  left join carillon.lease_notes n on n.execution_id = i.id and n.fence = i.fence;
+  if v_begun is null then
+    return '{}';
+  end if;
+  insert into carillon.lease_notes as x (execution_id, fence, began, heartbeat_at, overdue_at)
+  select i.id, i.fence, true, v_now, l.overdue_at + (v_now - l.leased_at)
+  from unnest(v_numbers) m cross join lateral (select p_ids[m] id, p_fences[m] fence) i
+  join carillon.leases l on l.lease_id = i.fence >> 10
+  where i.id = any (v_begun) and not l.began
+  order by i.id
+  on conflict (execution_id) do update
+    set began = true, heartbeat_at = excluded.heartbeat_at, overdue_at = least(excluded.overdue_at, coalesce(x.overdue_at, 'infinity'))
+    where x.began is not true and x.fence = excluded.fence;
+  perform carillon.mark_noted(array(select p_fences[m] from unnest(v_numbers) m where p_ids[m] = any (v_begun)));
   return v_begun;
 end $$;
 
@@ -35,30 +40,13 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bit
 set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 as $$
 declare
-  v_places tid[];
-  v_progress text[];
+  v_numbers int[] := carillon.hold_leases(p_ids, p_fences, true);
 begin
-  select array_agg(r.place), array_agg(i.progress) into v_places, v_progress
-  from unnest(p_ids, p_fences, p_progress) i(execution_id, fence, progress)
-  cross join lateral (
-    select x.ctid place from carillon.running x
-    where x.execution_id = i.execution_id and x.fence = i.fence offset 0 for update skip locked) r;
-  update carillon.running r
-  set progress = coalesce(m.progress, r.progress), heartbeat_at = coalesce(p_now, clock_timestamp())
-  -- Said twice: else a plan may walk over all of `running`.
-  from unnest(v_places, v_progress) m(place, progress) where r.ctid = m.place and r.ctid = any (v_places);
-end $$;
-
--- What stands in `running` of these executions, as far as its worker has to know. Index: running_pkey.
-create or replace function carillon.read_running(p_ids uuid[])
-returns table (execution_id uuid, fence bigint, worker_id uuid, cancel_reason text)
-language plpgsql stable
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
-set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
-as $$
-begin
-  return query
-  select r.execution_id, r.fence, r.worker_id, case when r.cancel_at is not null then r.cancel_reason end
-  from unnest(p_ids) i(execution_id)
-  cross join lateral (select * from carillon.running x where x.execution_id = i.execution_id offset 0) r;
+  insert into carillon.lease_notes as x (execution_id, fence, progress, heartbeat_at)
+  select i.id, i.fence, i.progress, coalesce(p_now, clock_timestamp())
+  from unnest(v_numbers) m cross join lateral (select p_ids[m] id, p_fences[m] fence, p_progress[m] progress) i
+  order by i.id
+  on conflict (execution_id) do update set progress = coalesce(excluded.progress, x.progress), heartbeat_at = excluded.heartbeat_at
+    where x.fence = excluded.fence;
+  perform carillon.mark_noted(array(select p_fences[m] from unnest(v_numbers) m));
 end $$;

@@ -87,7 +87,7 @@ export async function readUnfinished(
     'read-unfinished',
     `select e.execution_id from carillon.executions e
      where e.job_id = $1 and e.job_id <> e.execution_id and e.state is null
-       and ($2 or not exists (select from carillon.running r where r.execution_id = e.execution_id))
+       and ($2 or carillon.lease_of(e.pool, e.lane, e.tag, e.execution_id, e.fence) is null)
      order by e.execution_id`,
     [jobId, options.running],
   )

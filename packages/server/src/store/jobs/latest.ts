@@ -18,9 +18,9 @@ export async function readLatest(database: Database, jobIds: string[]): Promise<
        carillon.ms(case when e.state is not null then e.started_at else r.leased_at end) "startedAt"
      from unnest($1::uuid[]) i(job_id)
      cross join lateral (
-       select x.execution_id, x.state, x.started_at from carillon.executions x
+       select x.* from carillon.executions x
        where x.job_id = i.job_id and x.job_id <> x.execution_id order by x.execution_id desc limit 1) e
-     left join carillon.running r on r.execution_id = case when e.state is null then e.execution_id end
+     left join lateral carillon.held(e.*) r on true
      left join carillon.retries t on t.execution_id = case when e.state is null then e.execution_id end`,
     [jobIds],
   )

@@ -5,7 +5,7 @@ import type { ReadyKey } from '../executions/lease.ts'
 /** A row of a queue. The functions below make them. */
 export interface QueueRow {
   source: QuarantineSource
-  /** Columns of its primary key; of a running row also the fence. */
+  /** Columns of its primary key; of what is held execution_id and fence. */
   key: Record<string, string | number>
   /** The execution it is about, if that is not in the key. */
   executionId?: string
@@ -23,8 +23,8 @@ export function readyRow({ pool, lane, tag, executionId }: ReadyKey): QueueRow {
   return { source: 'ready', key: { pool, lane, tag, execution_id: executionId } }
 }
 
-export function runningRow({ executionId, fence }: HeldExecution): QueueRow {
-  return { source: 'running', key: { execution_id: executionId, fence } }
+export function heldRow({ executionId, fence }: HeldExecution): QueueRow {
+  return { source: 'leases', key: { execution_id: executionId, fence } }
 }
 
 export function deadlineRow({ executionId, kind }: { executionId: string; kind: string }): QueueRow {

@@ -19,14 +19,14 @@ export function findUnusableReady(database: Database, pool: string, limit: numbe
   )
 }
 
-/** Of what these reports are about, the rows of `running` that cannot be ended. */
-export function findUnusableRunning(
+/** Of what these reports are about, the rows that keep it from coming back. */
+export function findUnusableHeld(
   database: Database,
   held: readonly { executionId: string; fence: number }[],
 ): Promise<BadRow[]> {
   return database.query<BadRow & Record<string, unknown>>(
-    'find-unusable-running',
-    'select source, key, code, message from carillon.find_unusable_running($1, $2)',
+    'find-unusable-held',
+    'select source, key, code, message from carillon.find_unusable_held($1, $2)',
     [held.map(({ executionId }) => executionId), held.map(({ fence }) => fence)],
   )
 }

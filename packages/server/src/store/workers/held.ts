@@ -1,28 +1,26 @@
-import { uuids } from '../arrays.ts'
+import { bigints, uuids } from '../arrays.ts'
 import type { Database } from '../database.ts'
 
-export interface RunningRow {
+export interface HeldLease {
   fence: number
   workerId: string
   cancelReason: string | null
 }
 
-/** Where these executions are running, by id. See functions/worker_news.sql. */
-export async function readRunning(database: Database, executionIds: string[]): Promise<Map<string, RunningRow>> {
-  const rows = await database.query<{
-    execution_id: string
-    fence: number
-    worker_id: string
-    cancel_reason: string | null
-  }>('read-running', 'select execution_id, fence, worker_id, cancel_reason from carillon.read_running($1)', [
-    uuids(executionIds),
-  ])
-  return new Map(
-    rows.map((row) => [
-      row.execution_id,
-      { fence: row.fence, workerId: row.worker_id, cancelReason: row.cancel_reason },
-    ]),
+export interface NamedExecution {
+  executionId: string
+  fence: number
+}
+
+/** Of executions that are named with their fences, those that are held, by id. See functions/leases.sql. */
+export async function readHeld(database: Database, named: NamedExecution[]): Promise<Map<string, HeldLease>> {
+  const rows = await database.query<HeldLease & { executionId: string }>(
+    'read-held',
+    `select execution_id "executionId", fence, worker_id "workerId", cancel_reason "cancelReason"
+     from carillon.read_held($1, $2)`,
+    [uuids(named.map((n) => n.executionId)), bigints(named.map((n) => n.fence))],
   )
+  return new Map(rows.map(({ executionId, ...held }) => [executionId, held]))
 }
 
 export interface HeldRow {
@@ -34,30 +32,14 @@ export interface HeldRow {
   leasedAt: number
 }
 
-/**
- * All that workers hold according to the database. Reads all of `running`, with what is dead in it and not cleared away yet:
- * ask seldom, for many workers at once.
- */
-export async function readHeld(database: Database, workerIds: string[]): Promise<HeldRow[]> {
-  const rows = await database.query<{
-    execution_id: string
-    fence: number
-    worker_id: string
-    began: boolean
-    leased_at: number
-  }>(
-    'read-held',
-    `select execution_id, fence, worker_id, began, carillon.ms(leased_at) leased_at
-     from carillon.running where worker_id = any ($1::uuid[])`,
-    [workerIds],
+/** What workers hold according to the database but for what they name. Reads all leases: ask seldom, for many workers at once. */
+export async function readUnnamed(database: Database, workerIds: string[], fences: number[]): Promise<HeldRow[]> {
+  return database.query<HeldRow & Record<string, unknown>>(
+    'read-unnamed',
+    `select execution_id "executionId", fence, worker_id "workerId", began, leased_at "leasedAt"
+     from carillon.read_unnamed($1, $2)`,
+    [uuids(workerIds), bigints(fences)],
   )
-  return rows.map((row) => ({
-    executionId: row.execution_id,
-    fence: row.fence,
-    workerId: row.worker_id,
-    began: row.began,
-    leasedAt: row.leased_at,
-  }))
 }
 
 /** Of these executions, those that are not the tenant's. Index: executions_pkey. */

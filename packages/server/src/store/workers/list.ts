@@ -42,7 +42,7 @@ export async function readWorkers(database: Database, filter: WorkerFilter): Pro
        order by w.worker_id limit $7)
      select p.worker_id, p.node_id, p.tenant, p.name, p.shown pools, coalesce(r.running, 0) running, p.live,
        carillon.ms(p.registered_at) registered_at, carillon.ms(p.seen_at) seen_at
-     from page p left join (select worker_id, count(*) running from carillon.running group by worker_id) r
+     from page p left join (select worker_id, sum(open)::int running from carillon.leases group by worker_id) r
        on r.worker_id = p.worker_id
      order by p.worker_id`,
     [filter.viewer, filter.silentMs, database.now, filter.pool, filter.live, filter.after, filter.limit],

@@ -22,8 +22,9 @@ class Context:
 
     def __init__(self, execution, on_progress):
         self.execution_id, self.fence = execution["executionId"], execution["fence"]
-        self.payload, self.attempt = execution["payload"], execution["attempt"]
-        self.last_progress = execution["lastProgress"]
+        # Members that are left out have their defaults.
+        self.payload, self.attempt = execution.get("payload"), execution.get("attempt", 1)
+        self.last_progress = execution.get("lastProgress")
         self.cancelled = threading.Event()  # set when the handler should stop; `reason` says why
         self.reason = None
         self._on_progress = on_progress
@@ -113,7 +114,7 @@ class Worker:
             outcome.update(outcome="HANDED_BACK", reason="UNKNOWN_HANDLER")
         elif self.stopping.is_set():
             outcome.update(outcome="HANDED_BACK", reason="NOT_STARTED")
-        elif execution["announceStart"] and not self.may_begin(context):
+        elif execution.get("announceStart") and not self.may_begin(context):
             return self.finish(context, None)
         else:
             outcome["startedAt"] = time.time() * 1000

@@ -1,5 +1,7 @@
 /** Workers over HTTP: announce, lease, report, leave; and what becomes of those who say something wrong. */
+
 import { randomUUID } from 'node:crypto'
+import { completeLeased } from '@carillon/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { quickTimes } from '../../support/carillon.ts'
 import { type HttpNode, httpNode } from '../../support/http-node.ts'
@@ -112,6 +114,21 @@ describe('a worker', () => {
       ...{ state: 'SUCCEEDED', result: '{"done":["\\u0000","😀"]}', log: 'a line\nwith \ufffd in it\n' },
       worker_id: worker.workerId,
     })
+  })
+
+  it('that prefers minimal answers gets what differs from the defaults, and the same numbers', async () => {
+    const worker = await HandWorker.register(node.url, { headers: { prefer: 'return=minimal' } })
+    const [executionId] = await ledger.enqueue({ payload: { n: 1 }, policy: { timeoutSec: 7 } })
+    const [minimal] = (await worker.lease()).body.executions
+    const always = { executionId, handler: 'h', fence: expect.any(Number), scheduledFor: expect.any(Number) }
+    expect(minimal).toEqual({ ...always, timeoutSec: 7, payload: { n: 1 } })
+    await worker.report({
+      outcomes: [{ ...keyOf(minimal), outcome: 'HANDED_BACK', reason: 'NOT_STARTED', startedAt: null }],
+    })
+    const full = await HandWorker.register(node.url)
+    const [again] = (await full.lease()).body.executions
+    expect(again).toEqual({ ...completeLeased(minimal), fence: again.fence })
+    await full.succeed(again)
   })
 
   it('whose fence is old is refused, and nothing changes', async () => {

@@ -59,6 +59,15 @@ export const workerOperations = {
       'A long poll: answers as soon as there is something, at the latest after `waitMs`; an empty answer is normal. A newer ' +
       'request of the same worker for the same pool ends the older one.',
     params: workerParams,
+    headers: Type.Object({
+      prefer: Type.Optional(
+        Type.String({
+          maxLength: 200,
+          description: '`return=minimal`: members of executions that have their defaults are left out.',
+          examples: ['return=minimal'],
+        }),
+      ),
+    }),
     body: LeaseInput,
     answers: { 200: { description: 'Executions to run and executions to stop', schema: LeaseAnswer } },
     errors: ['WORKER_UNKNOWN', 'TOO_MANY_WAITING'],

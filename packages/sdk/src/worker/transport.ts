@@ -10,6 +10,7 @@
 import type {
   Cancellation,
   HeldExecution,
+  LeasedExecution,
   LeaseInput,
   OutcomeInput,
   ReportAnswer,
@@ -55,7 +56,9 @@ export type WorkerAnnouncement = Required<WireWorkerAnnouncement>
 export type LeaseRequest = Required<LeaseInput> & { workerId: string }
 
 /** Cancellations come by `onCancel`. */
-export type LeaseAnswer = Omit<WireLeaseAnswer, 'cancellations'>
+export interface LeaseAnswer extends Pick<WireLeaseAnswer, 'serverTime'> {
+  executions: LeasedExecution[]
+}
 
 /** Results and progress are JSON text here: already written and measured, they are not written a second time. */
 export interface WorkerReport extends Required<Pick<ReportInput, 'began' | 'held'>> {

@@ -7,7 +7,12 @@
  * - After `deregister` nothing announces the worker again: first the pulse and the watch end.
  */
 
-import { CarillonError, type LeaseAnswer as WireLeaseAnswer, type WorkerWelcome } from '@carillon/contract'
+import {
+  CarillonError,
+  completeLeased,
+  type LeaseAnswer as WireLeaseAnswer,
+  type WorkerWelcome,
+} from '@carillon/contract'
 import { type Clock, type Logger, systemClock } from '@carillon/contract/process'
 import { consoleLogger } from '../../console-logger.ts'
 import { type NodeOptions, type NodeRequest, Nodes } from '../../http/nodes.ts'
@@ -73,9 +78,10 @@ export class HttpTransport implements Transport {
     const watch = this.#watch
     watch?.leaseOpened()
     try {
-      const answer = await this.#poll(request, signal)
-      for (const { timeoutSec } of answer.executions) this.#pulse?.leased(timeoutSec)
-      return answer
+      const { executions: wire, serverTime } = await this.#poll(request, signal)
+      const executions = wire.map(completeLeased)
+      for (const { timeoutSec } of executions) this.#pulse?.leased(timeoutSec)
+      return { executions, serverTime }
     } finally {
       watch?.leaseClosed()
     }
@@ -132,6 +138,7 @@ export class HttpTransport implements Transport {
       method: 'POST',
       path: `/v1/workers/${workerId}/lease`,
       body: JSON.stringify({ pool, slots, prefetch, waitMs }),
+      headers: { prefer: 'return=minimal' },
       repeatable: true,
       timeoutMs: waitMs + leaseMarginMs,
       poll: true,

@@ -1,4 +1,4 @@
-import { type LeasedExecution, numbersIn } from '@carillon/contract'
+import { completeLeased, type LeasedExecution, type MinimalExecution, numbersIn } from '@carillon/contract'
 import { readExactly } from '../../lib/exact-json.ts'
 import { itemsOf, membersOf } from '../../lib/json-walker.ts'
 import { booleans, uuids } from '../arrays.ts'
@@ -24,7 +24,7 @@ export interface Leased {
   count: number
   /** The largest tag that was taken from the lane. */
   reached: number
-  /** JSON texts of LeasedExecution with commas between them, in the order of the worker's slots. */
+  /** JSON texts of MinimalExecution with commas between them, in the order of the worker's slots. */
   executions: string
 }
 
@@ -106,10 +106,23 @@ export function leasedOf({ worker_id, lane, leased, reached, executions }: Lease
 
 /** The executions themselves, for whoever has to look into them. */
 export function leasedExecutions(executions: string): LeasedExecution[] {
-  return JSON.parse(`[${executions}]`)
+  const leased: MinimalExecution[] = JSON.parse(`[${executions}]`)
+  return leased.map(completeLeased)
 }
 
-/** The same for built-in targets, which pass payloads on: numbers in them are written again as they came. */
+/** With every member, for clients that did not ask for less. Payloads keep their text. */
+export function fullText(executions: string): string {
+  const text = `[${executions}]`
+  const items = Array.from(itemsOf(text, 0), ({ start, end }) => {
+    const item = text.slice(start, end - 1)
+    const minimal: MinimalExecution = JSON.parse(`${item}}`)
+    const missing = Object.entries(completeLeased(minimal)).filter(([name]) => !(name in minimal))
+    return `${item}${missing.map(([name, value]) => `,"${name}":${JSON.stringify(value)}`).join('')}}`
+  })
+  return items.join(',')
+}
+
+/** For built-in targets, which pass payloads on: numbers in them are written again as they came. */
 export function exactlyLeased(executions: string): LeasedExecution[] {
   const leased = leasedExecutions(executions)
   if (numbersIn(executions) === 'KEPT') return leased

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { submissionId } from '../../packages/server/src/domain/identity.ts'
 import { lease, leasedExecutions } from '../../packages/server/src/store/executions/lease.ts'
 import { submit } from '../../packages/server/src/store/executions/submit.ts'
-import { openStore, type TestStore } from '../support/store.ts'
+import { endOf, openStore, type TestStore } from '../support/store.ts'
 
 let store: TestStore
 const odd = 'a"b\\c\n%s{}ü😀'
@@ -35,7 +35,8 @@ it('gives back what was submitted, with its policies or the defaults, in the ord
   const leased = await lease(store.database, odd, reading, slots)
   expect(leased).toMatchObject([1, 1].map((count) => ({ workerId: store.workerId, lane: 2, count, reached: 2 })))
   const common = { pool: odd, attempt: 1, scheduledFor: runAt, dueAt: runAt, deadlineAt: null, lastProgress: null }
-  expect(leasedExecutions(leased.map(({ executions }) => executions).join(','))).toEqual([
+  const first = leasedExecutions(leased.map(({ executions }) => executions).join(','))
+  expect(first).toEqual([
     {
       ...{ ...common, executionId: rich.executionId, jobId: rich.executionId, tenant: odd, handler: odd },
       ...{ fence: expect.any(Number), payload: { [odd]: odd }, labels: { [odd]: odd }, traceparent: odd, target },
@@ -47,4 +48,12 @@ it('gives back what was submitted, with its policies or the defaults, in the ord
       ...{ maxAttempts: 4, timeoutSec: 300, heartbeatTimeoutSec: null, cancelGraceSec: 10, announceStart: false },
     },
   ])
+  // The node wrote those texts; what comes back is written by the database.
+  await store.settle(first.map((each) => endOf(each, 'HANDED_BACK')))
+  await store.fireReturns()
+  const again = await lease(store.database, odd, reading, slots)
+  const byId = new Map(first.map((each) => [each.executionId, { ...each, fence: expect.any(Number) }]))
+  const second = leasedExecutions(again.map(({ executions }) => executions).join(','))
+  expect(second).toHaveLength(2)
+  for (const each of second) expect(each).toEqual(byId.get(each.executionId))
 })

@@ -132,7 +132,8 @@ describe('a change that is under way when somebody begins to listen', () => {
     const under = await transaction()
     const { rows } = await under.query(
       `select carillon.submit(array[i], array['early'], array['n'], array['default'], array[2::smallint], array['h'],
-         array[1::bigint], array[carillon.ms(now())], array['null'], array[null::jsonb], array[null::jsonb], array['t']), i id
+         array[1::bigint], array[carillon.ms(now())], array['null'], array[null::jsonb], array[null::jsonb], array['t'],
+         array[null::text]), i id
        from (select (lpad(to_hex(carillon.ms(now())), 12, '0') || '8' || substr(replace(gen_random_uuid()::text, '-', ''), 14, 19))::uuid i) x`,
     )
     let opened = false

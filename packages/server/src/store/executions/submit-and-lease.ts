@@ -23,7 +23,7 @@ export async function submitAndLease(
   const rows = await database.query<{ answered: boolean; tag: number | null } & (LeasedRow | { worker_id: null })>(
     'submit-and-lease',
     `select * from carillon.submit_and_lease($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,
-       $22,$23,$24,$25,$26)`,
+       $22,$23,$24,$25,$26,$27)`,
     [
       entries.map((e) => e.tenant),
       entries.map((e) => e.route),

@@ -2,6 +2,7 @@ import { bigints, jsonbs, smallints, texts, uuids } from '../arrays.ts'
 import type { Database } from '../database.ts'
 import type { AnswerEntry } from '../idempotency/answers.ts'
 import type { StoredPolicy } from '../rows.ts'
+import { bodyText } from './body-text.ts'
 
 /** A submission that is due now, complete but for its place in the queue. */
 export interface Submission {
@@ -21,7 +22,7 @@ export interface Submission {
 
 /** Writes ledger and ready rows of submissions; `tags` in their order. See functions/submit.sql. */
 export async function submit(database: Database, items: Submission[], tags: number[]): Promise<void> {
-  await database.query('submit', 'select carillon.submit($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13)', [
+  await database.query('submit', 'select carillon.submit($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14)', [
     ...submissionArrays(items, tags),
     database.now,
   ])
@@ -40,7 +41,7 @@ export async function submitOnce(
   const keyed = entries.flatMap((entry, i) => (entry === null ? [] : [{ ...entry, number: i + 1 }]))
   const rows = await database.query<{ taken: number[] }>(
     'submit-once',
-    'select carillon.submit_once($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19) taken',
+    'select carillon.submit_once($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20) taken',
     [
       keyed.map((e) => e.number),
       keyed.map((e) => e.tenant),
@@ -70,6 +71,7 @@ export function submissionArrays(items: Submission[], tags: number[]): unknown[]
     jsonbs(items.map((i) => (i.policy === null ? null : JSON.stringify(i.policy)))),
     jsonbs(items.map((i) => (i.labels === null ? null : JSON.stringify(i.labels)))),
     texts(items.map((i) => i.traceparent)),
+    texts(items.map(bodyText)),
   ]
 }
 

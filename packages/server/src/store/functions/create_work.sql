@@ -8,7 +8,7 @@
 create or replace function carillon.create_work(
   p_entry jsonb, p_stand jsonb, p_actor text, p_jobs jsonb,
   p_ids uuid[], p_tenants text[], p_names text[], p_pools text[], p_lanes smallint[], p_handlers text[], p_tags bigint[],
-  p_runs_at bigint[], p_payloads text[], p_policies jsonb[], p_labels jsonb[], p_traceparents text[],
+  p_runs_at bigint[], p_payloads text[], p_policies jsonb[], p_labels jsonb[], p_traceparents text[], p_bodies text[],
   p_now timestamptz default null)
 returns text
 language plpgsql volatile
@@ -49,7 +49,7 @@ begin
   end if;
   if cardinality(p_ids) > 0 then
     perform carillon.submit(p_ids, p_tenants, p_names, p_pools, p_lanes, p_handlers, p_tags, p_runs_at, p_payloads,
-      p_policies, p_labels, p_traceparents, p_now);
+      p_policies, p_labels, p_traceparents, p_bodies, p_now);
   end if;
   return 'DONE';
 exception when sqlstate 'CA001' then

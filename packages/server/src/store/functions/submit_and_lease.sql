@@ -8,7 +8,7 @@
 create or replace function carillon.submit_and_lease(
   e_tenants text[], e_routes text[], e_keys text[], e_hashes bytea[], e_answers text[],
   p_ids uuid[], p_tenants text[], p_names text[], p_pools text[], p_lanes smallint[], p_handlers text[], p_costs bigint[],
-  p_runs_at bigint[], p_payloads text[], p_policies jsonb[], p_labels jsonb[], p_traceparents text[],
+  p_runs_at bigint[], p_payloads text[], p_policies jsonb[], p_labels jsonb[], p_traceparents text[], p_bodies text[],
   p_virtual_time bigint, p_from bigint[], p_since int[], p_turn int, p_workers uuid[], p_prefetched boolean[],
   p_groups int[], p_places int[], p_now timestamptz)
 returns table (answered boolean, tag bigint, worker_id uuid, lane smallint, leased int, reached bigint, executions text)
@@ -29,7 +29,7 @@ begin
   on conflict (pool, lane, tenant) do update set finish = greatest(f.finish, p_virtual_time) + p_costs[1]
   returning f.finish - p_costs[1] into v_tag;
   perform carillon.submit(p_ids, p_tenants, p_names, p_pools, p_lanes, p_handlers, array[v_tag], p_runs_at, p_payloads,
-    p_policies, p_labels, p_traceparents, p_now);
+    p_policies, p_labels, p_traceparents, p_bodies, p_now);
   p_from[p_lanes[1] + 1] := least(p_from[p_lanes[1] + 1], v_tag);
   return query select false, v_tag, l.worker_id, l.lane, l.leased, l.reached, l.executions
   from (values (1)) one left join carillon.lease(p_pools[1], p_from, p_since, p_turn, p_workers, p_prefetched, p_groups,

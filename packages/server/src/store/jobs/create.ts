@@ -36,7 +36,7 @@ export async function createWork(database: Database, work: NewWork): Promise<boo
   const { jobs, actor, submissions = [], tags = [], entry = null, stand } = work
   const rows = await database.query<{ verdict: 'DONE' | 'ANSWERED' | 'AGAIN' }>(
     'create-work',
-    'select carillon.create_work($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17) verdict',
+    'select carillon.create_work($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18) verdict',
     [
       entry && JSON.stringify(entry),
       stand === undefined ? null : JSON.stringify(stand),

@@ -123,6 +123,12 @@ drop function if exists carillon.lease(text, bigint[], int[], int, uuid[], boole
 drop function if exists carillon.lease_rules(jsonb, int, int, int);
 drop function if exists carillon.submit_and_lease(text[], text[], text[], bytea[], text[], uuid[], text[], text[], text[], smallint[],
   text[], bigint[], bigint[], text[], jsonb[], jsonb[], text[], bigint, bigint[], int[], int, uuid[], boolean[], int, int, int, timestamptz);
+drop function if exists carillon.submit(uuid[], text[], text[], text[], smallint[], text[], bigint[], bigint[],
+  text[], jsonb[], jsonb[], text[], timestamptz);
+drop function if exists carillon.submit_once(int[], text[], text[], text[], bytea[], text[], uuid[], text[], text[], text[], smallint[], text[], bigint[], bigint[],
+  text[], jsonb[], jsonb[], text[], timestamptz);
+drop function if exists carillon.create_work(jsonb, jsonb, text, jsonb, uuid[], text[], text[], text[], smallint[], text[], bigint[], bigint[],
+  text[], jsonb[], jsonb[], text[], timestamptz);
 drop function if exists carillon.read_running(uuid[]);
 drop function if exists carillon.find_unusable_running(uuid[], bigint[]);
 

@@ -97,10 +97,10 @@ describe('migrate', () => {
        insert into carillon.migrations select n, 'earlier', false from generate_series(1, ${earlier.length}) n;
        create table carillon.some_executions partition of carillon.executions default;
        insert into carillon.executions (execution_id, job_id, tenant, pool, lane, handler, tag, origin, scheduled_for, due_at, fired_at)
-         select i, i, 'acme', 'default', 2, 'h', n, 'SUBMIT', now(), now(), now() from ${ids};
-       insert into carillon.running (execution_id, fence, worker_id, attempt, leased_at, overdue_at, grace_sec, began, progress,
+         select i, i, 'acme', 'pool-' || n % 3, n % 4, 'h', n, 'SUBMIT', now(), now(), now() from ${ids};
+       insert into carillon.running (execution_id, fence, worker_id, attempt, leased_at, overdue_at, grace_sec, began, heartbeat_timeout_sec, progress,
            cancel_at, cancel_reason, completed, result)
-         select i, 1020 + n, i, 1, now(), now() + interval '1 hour', 10, n > 3, case n when 1 then '7' end,
+         select i, 1020 + n, i, 1, now(), now() + interval '1 hour', 10, n > 3, case n when 5 then 3 end, case n when 1 then '7' end,
            case n when 2 then now() end, case n when 2 then 'X' end, n = 3, case n when 3 then '8' end from ${ids};
        select setval('carillon.fences', 5000)`,
     )
@@ -109,6 +109,11 @@ describe('migrate', () => {
     const before = (await query(url, seen)).rows
     await migrate(open(url), settings)
     expect((await query(url, seen)).rows).toEqual(before)
+    // Each is found by its ledger row, and has no heartbeat timeout of another.
+    const held = `select h.fence, h.heartbeat_timeout_sec from carillon.executions e cross join lateral carillon.held(e) h order by 1`
+    expect((await query(url, held)).rows).toEqual(
+      before.map(({ fence }: { fence: string }) => ({ fence, heartbeat_timeout_sec: null })),
+    )
     const leases = 'select lease_id, open, cardinality(ids) length from carillon.leases order by 1'
     expect((await query(url, leases)).rows).toEqual([
       { lease_id: '0', open: 3, length: 1_024 },

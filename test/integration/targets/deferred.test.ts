@@ -1,7 +1,9 @@
 /** 202: the work goes on outside, and its end is reported with the token of that one lease. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newId } from '../../../packages/server/src/domain/identity.ts'
 import { outsideWorkerId } from '../../../packages/server/src/domain/outside-worker.ts'
+import { readPastTime } from '../../../packages/server/src/store/verification/stuck.ts'
 import { type TestServer, testServer } from '../../../packages/server/src/targets/http/http-target.test-support.ts'
 import { until } from '../../support/until.ts'
 import { openStage, type Stage } from './stage.ts'
@@ -48,22 +50,27 @@ describe('an execution that somebody outside has', () => {
   it('is RUNNING, held by no worker and never taken for lost', async () => {
     const { id, token } = await deferred({ heartbeatTimeoutSec: 1 })
     expect(await stage.read(id)).toMatchObject({ state: 'RUNNING', workerId: outsideWorkerId, attempt: 1 })
-    // As if it had run for a minute: a worker would be lost by now, a handler silent.
+    // As if it had run for ten minutes: a worker would be lost by now, a handler silent.
     await stage.sql.query(
-      `update carillon.leases set leased_at = leased_at - interval '1 minute' where $1::uuid = any (ids)`,
+      `update carillon.leases set leased_at = leased_at - interval '10 minutes' where $1::uuid = any (ids)`,
       [id],
     )
     // One whose worker is lost is found in the meantime.
-    const stranger = randomUUID()
+    const stranger = newId(Date.now())
     await stage.sql.query(
-      `insert into carillon.leases (lease_id, worker_id, pool, lane, tag_low, tag_high, leased_at, overdue_at, grace_sec, began, open, ids)
-       values (nextval('carillon.lease_ids'), $1, 'default', 2, 0, 0, now() - interval '1 minute', now() + interval '1 hour', 1, true, 1,
+      `with born as (
+         insert into carillon.executions (execution_id, job_id, tenant, pool, lane, handler, tag, origin, scheduled_for, due_at, fired_at)
+         values ($1, $1, 'default', 'nowhere', 2, 'h', 1, 'SUBMIT', now(), now(), now()))
+       insert into carillon.leases (lease_id, worker_id, pool, lane, tag_low, tag_high, leased_at, overdue_at, grace_sec, began, open, ids)
+       values (nextval('carillon.lease_ids'), $1, 'nowhere', 2, 1, 1, now() - interval '1 minute', now() + interval '1 hour', 1, true, 1,
          array[$1::uuid])`,
       [stranger],
     )
-    const gone = 'select from carillon.leases where worker_id = $1'
-    await until(async () => (await stage.sql.query(gone, [stranger])).rowCount === 0)
+    const lost = `select from carillon.executions where execution_id = $1 and history -> -1 ->> 'to' = 'WORKER_LOST'`
+    await until(async () => (await stage.sql.query(lost, [stranger])).rowCount === 1)
     expect(await stage.read(id)).toMatchObject({ state: 'RUNNING', workerId: outsideWorkerId })
+    const late = await readPastTime(stage.engine.database, { lostMs: 1_000, limit: 100 })
+    expect(late.map(({ executionId }) => executionId)).not.toContain(id)
     expect(await stage.complete(id, token, { outcome: 'SUCCEEDED' })).toMatchObject({ status: 200 })
   })
 

@@ -6,8 +6,8 @@ const mostCarriedBytes = 1_500
 
 /**
  * What a worker gets of a submission, as body_text in functions/01_bodies.sql makes it for all others: members of a JSON object, without
- * those that have their defaults. Null: too long to be carried. Made here because it costs a single SUBMIT a quarter of its time
- * in PostgreSQL, and 1.7 of 14.8 µs in a batch.
+ * those that have their defaults. Null: too long to be carried. Made here because SQL takes longer:
+ * [m] a single SUBMIT 457 -> 368 µs at best, in batches of 500 14.8 -> 13.9 an execution.
  */
 export function bodyText(item: Submission): string | null {
   const { executionId, tenant, pool, handler, runAt, payload, policy, labels, traceparent } = item

@@ -25,8 +25,8 @@ create or replace function carillon.body_text(
     carillon.rules_text(p_policy), ',"payload":' || p_payload, ',"lastProgress":' || p_progress,
     ',"labels":' || p_labels::text, ',"traceparent":' || to_json(p_traceparent)::text);
 
--- Of executions as the ledger and their jobs have them now. expires_at: null for one that was leased before. Indexes: executions_pkey, jobs_by_id, job_versions_pkey; a key that is
--- null costs no look into its index.
+-- Of executions as the ledger and their jobs have them now. expires_at: null for one that was leased before.
+-- Indexes: executions_pkey, jobs_by_id, job_versions_pkey; a key that is null costs no look into its index.
 create or replace function carillon.read_bodies(p_ids uuid[])
 returns table (execution_id uuid, pool text, lane smallint, tag bigint, state text, expires_at timestamptz, policy jsonb, length int,
   body text)
@@ -37,8 +37,8 @@ as $$
 begin
   return query
   select e.execution_id, e.pool, e.lane, e.tag, e.state, case when e.attempt + e.releases = 0 then e.expires_at end, d.policy,
-    octet_length(d.payload), carillon.body_text(e.execution_id, e.job_id, e.tenant, e.pool, e.handler, e.attempt + 1, carillon.ms(e.scheduled_for), carillon.ms(e.due_at), e.deadline_at, d.policy, d.payload,
-    e.progress, e.labels, e.traceparent)
+    octet_length(d.payload), carillon.body_text(e.execution_id, e.job_id, e.tenant, e.pool, e.handler, e.attempt + 1,
+      carillon.ms(e.scheduled_for), carillon.ms(e.due_at), e.deadline_at, d.policy, d.payload, e.progress, e.labels, e.traceparent)
   from unnest(p_ids) i(execution_id) join carillon.executions e on e.execution_id = i.execution_id
   left join lateral (
     select * from carillon.jobs y

@@ -1,17 +1,22 @@
 -- Leases: who holds what. A fence is a lease and a place in it.
 
--- The fence under which an execution is held, found by its tag; null: it is not. e_*: as the ledger has it.
--- Index: leases_tag. Ranges of tags hardly overlap: the first lease that reaches the tag is the one.
+-- The fence under which an execution is held, found by its tag; null: it is not. e_*: as the ledger has it. Leases that migration 0014
+-- made may cover several pools: their executions all have notes, which name the fence.
+-- Indexes: leases_tag, lease_notes_pkey. Ranges of tags hardly overlap: the first lease that reaches the tag is the one.
 create or replace function carillon.lease_of(e_pool text, e_lane smallint, e_tag bigint, e_id uuid, e_fence bigint default null)
 returns bigint
 language sql stable
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
 as $$
-  select f.fence from (
-    select (l.lease_id << 10) + array_position(l.ids, e_id) - 1 fence from carillon.leases l
-    where l.pool = e_pool and l.lane = e_lane and l.tag_high >= e_tag and l.tag_low <= e_tag
-    order by l.tag_high) f
-  where f.fence > coalesce(e_fence, -1) limit 1
+  select coalesce((
+    select f.fence from (
+      select (l.lease_id << 10) + array_position(l.ids, e_id) - 1 fence from carillon.leases l
+      where l.pool = e_pool and l.lane = e_lane and l.tag_high >= e_tag and l.tag_low <= e_tag
+      order by l.tag_high) f
+    where f.fence > coalesce(e_fence, -1) limit 1
+  ), (
+    select n.fence from carillon.lease_notes n join carillon.leases l on l.lease_id = n.fence >> 10
+    where n.execution_id = e_id and n.fence > coalesce(e_fence, -1) and l.ids[(n.fence & 1023) + 1] = e_id))
 $$;
 
 -- What is held of executions, as `running` shows it, each found by its tag.
@@ -22,7 +27,8 @@ returns table (execution_id uuid, fence bigint, worker_id uuid, attempt int, lea
 language sql stable rows 1
 as $$
   select e.execution_id, f.fence, coalesce(n.worker_id, l.worker_id), e.attempt + 1, l.leased_at, coalesce(n.overdue_at, l.overdue_at),
-    l.grace_sec, l.heartbeat_timeout_sec, coalesce(n.heartbeat_at, l.leased_at), coalesce(n.began, l.began), n.progress, n.cancel_at,
+    l.grace_sec, case when coalesce(n.worker_id, l.worker_id) <> '00000000-0000-0000-0000-000000000000' then l.heartbeat_timeout_sec end,
+    coalesce(n.heartbeat_at, l.leased_at), coalesce(n.began, l.began), n.progress, n.cancel_at,
     n.cancel_reason, n.cancel_by
   from (select carillon.lease_of(e.pool, e.lane, e.tag, e.execution_id, e.fence) fence where e.state is null) f
   join carillon.leases l on l.lease_id = f.fence >> 10

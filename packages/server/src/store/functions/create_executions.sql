@@ -5,8 +5,8 @@
 -- caller writes. p_fired_at: when they were put on record, if not now. An id that the ledger has already is left out; p_fresh: there
 -- is none, because nobody else makes these ids. Answers which were created.
 -- Locks: its own rows, by id if they come sorted; the caller keeps others from creating the same ones.
--- Figures: all rows are unfolded once, for one statement: [m] five statements cost 2.5 us a row more. Looking for those that are
--- there costs 3 buffers a row, as ON CONFLICT would; SUBMIT does without.
+-- Figures: one statement unfolds all rows once. [m] SUBMIT(500) median 21.2 -> 18.5 us an execution, best 16.8 -> 16.5, beside a
+-- statement for each table. Looking for those that are there costs 3 buffers a row, as ON CONFLICT would; SUBMIT does without.
 create or replace function carillon.create_executions(
   p_now timestamptz, p_origin text, p_births carillon.birth[], p_admitted boolean default true, p_fired_at timestamptz default null,
   p_actor text default null, p_fresh boolean default false)

@@ -106,7 +106,9 @@ analyze moving;
 insert into carillon.leases (lease_id, worker_id, pool, lane, tag_low, tag_high, leased_at, overdue_at, grace_sec, heartbeat_timeout_sec,
   began, open, noted, ids)
 select m.lease_id, '00000000-0000-0000-0000-000000000000', min(m.pool), min(m.lane), min(m.tag), max(m.tag), min(m.leased_at),
-  max(m.overdue_at), max(m.grace_sec), min(m.heartbeat_timeout_sec), false, count(*), true,
+  max(m.overdue_at), max(m.grace_sec),
+  -- Not one that only some of them have: the timeout of the attempt bounds those.
+  case when count(distinct coalesce(m.heartbeat_timeout_sec, 0)) = 1 then min(m.heartbeat_timeout_sec) end, false, count(*), true,
   array(select o.execution_id from generate_series(0, max(m.place)) p(place)
     left join moving o on o.lease_id = m.lease_id and o.place = p.place order by p.place)
 from moving m group by m.lease_id;
@@ -135,7 +137,9 @@ drop function if exists carillon.find_unusable_running(uuid[], bigint[]);
 -- What is held, an execution a row, for those who are in no hurry: it reads all leases, and the ledger for all that they cover.
 create view carillon.running as
 select u.execution_id, (l.lease_id << 10) + u.place - 1 fence, coalesce(n.worker_id, l.worker_id) worker_id, e.attempt + 1 attempt,
-  l.leased_at, coalesce(n.overdue_at, l.overdue_at) overdue_at, l.grace_sec, l.heartbeat_timeout_sec,
+  l.leased_at, coalesce(n.overdue_at, l.overdue_at) overdue_at, l.grace_sec,
+  -- An external system that will report the end is not expected to send heartbeats.
+  case when coalesce(n.worker_id, l.worker_id) <> '00000000-0000-0000-0000-000000000000' then l.heartbeat_timeout_sec end heartbeat_timeout_sec,
   coalesce(n.heartbeat_at, l.leased_at) heartbeat_at, coalesce(n.began, l.began) began, n.progress, n.cancel_at, n.cancel_reason,
   n.cancel_by, c.execution_id is not null completed, c.result
 from carillon.leases l cross join lateral unnest(l.ids) with ordinality u(execution_id, place)

@@ -202,7 +202,7 @@ describe('leftovers, skips and names', () => {
     ...['packages/server/src/store/read-job.ts', 'packages/server/src/store/functions/change_job.sql'],
     ...[
       'packages/server/src/store/migrations/0001_engine.sql',
-      'packages/server/src/domain/cron-model.test-support.ts',
+      'packages/server/src/domain/schedule/cron-model.test-support.ts',
     ],
   ])('%s is a name', (path) => {
     expect(names([file(path, '')])).toEqual([])

@@ -12,9 +12,9 @@ import {
   everyZone,
   hourSteps,
   windowOf,
-} from '../../packages/server/src/domain/hour-steps.test-support.ts'
-import { everyPolicy } from '../../packages/server/src/domain/schedule.test-support.ts'
-import { compileSchedule, type Schedule, upcoming } from '../../packages/server/src/domain/schedule.ts'
+} from '../../packages/server/src/domain/schedule/hour-steps.test-support.ts'
+import { everyPolicy } from '../../packages/server/src/domain/schedule/schedule.test-support.ts'
+import { compileSchedule, type Schedule, upcoming } from '../../packages/server/src/domain/schedule/schedule.ts'
 
 const { values } = parseArgs({ options: { every: { type: 'string', default: '1' } } })
 const every = Number(values.every)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { firstIdAt, occurrenceId, shardOf, submissionId } from '../../packages/server/src/domain/identity.ts'
-import { latestInstant } from '../../packages/server/src/domain/time-range.ts'
+import { latestInstant } from '../../packages/server/src/domain/schedule/time-range.ts'
 import { Database } from '../../packages/server/src/store/database.ts'
 import { migrate } from '../../packages/server/src/store/migrate.ts'
 import { createDatabase, type TestDatabase } from '../support/postgres.ts'

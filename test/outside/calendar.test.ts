@@ -2,7 +2,7 @@
 import { limits } from '@carillon/contract'
 import { checkJob, previewFires } from '@carillon/server/administration'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parseCron } from '../../packages/server/src/domain/cron-fields.ts'
+import { parseCron } from '../../packages/server/src/domain/schedule/cron-fields.ts'
 import { fitsContract } from '../support/contract-check.ts'
 import { type HttpNode, httpNode } from '../support/http-node.ts'
 

@@ -1,13 +1,13 @@
 /**
  * What other projects say a cron expression means: facts (expression, from, expected), not code. Cronos and cron-utils
  * state them in their tests; those of croniter 6.2 were computed with it, over generated ranges that wrap around. croner and
- * cron-parser, which refuse such ranges, are asked directly in `packages/server/src/domain/cron-differential.test.ts`.
+ * cron-parser, which refuse such ranges, are asked directly in `packages/server/src/domain/schedule/cron-differential.test.ts`.
  * Cronos matches BOTH day fields, the others EITHER. A step through the wrap is counted from the start of its range, as
  * Cronos does; croniter loses count there by one (its `22-2/4` never comes to 2) and is asked without steps.
  */
 import type { DayFields } from '@carillon/contract'
 import { describe, expect, it } from 'vitest'
-import { compileSchedule, unbounded, upcoming } from '../../packages/server/src/domain/schedule.ts'
+import { compileSchedule, unbounded, upcoming } from '../../packages/server/src/domain/schedule/schedule.ts'
 import { readVectors } from './vectors/read.ts'
 
 const vectors = readVectors('cron.txt')

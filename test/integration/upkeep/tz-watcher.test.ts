@@ -1,6 +1,6 @@
 /** The tz database changed: what is to come is moved, what is due stays, and everybody is told. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { jitterOffsetMs } from '../../../packages/server/src/domain/jitter.ts'
+import { jitterOffsetMs } from '../../../packages/server/src/domain/schedule/jitter.ts'
 import type { Logger } from '../../../packages/server/src/observability/logger.ts'
 import { readInstallation } from '../../../packages/server/src/store/partitions/manage.ts'
 import { TzWatcher } from '../../../packages/server/src/upkeep/tz-watcher.ts'

@@ -2,7 +2,7 @@
  * Which tz database is used where. Schedules are computed by the nodes, with the one inside Node.js; the version is kept in
  * the installation. PostgreSQL has its own, which does not tell its version: it is known by what it knows.
  */
-import { zoneNamed } from '../domain/zone.ts'
+import { zoneNamed } from '../domain/schedule/zone.ts'
 import type { Database } from '../store/database.ts'
 import { readServerZones, type ServerZone } from '../store/doctor/zones.ts'
 import { readInstallation } from '../store/partitions/manage.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { firstIdAt, newId, occurrenceId, oneShotId, shardOf, submissionId, timeOf } from './identity.ts'
-import { earliestInstant, latestInstant } from './time-range.ts'
+import { earliestInstant, latestInstant } from './schedule/time-range.ts'
 
 const uuid8 = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 const instants = fc.integer({ min: earliestInstant, max: latestInstant })

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { failureStates } from './execution-state.ts'
 import { afterFailure, type FailedAttempt, type FailureRules, retryDelayMs } from './retry.ts'
-import { latestInstant } from './time-range.ts'
+import { latestInstant } from './schedule/time-range.ts'
 
 const now = 1_700_000_000_000
 const yearMs = 366 * 86_400_000

@@ -1,7 +1,7 @@
 /** What happens after an attempt that did not succeed. Pure: chance comes in as a number between 0 and 1. */
 import type { Delivery, RetryPolicy } from '@carillon/contract'
 import type { FailureState } from './execution-state.ts'
-import { latestInstant } from './time-range.ts'
+import { latestInstant } from './schedule/time-range.ts'
 
 export interface FailedAttempt {
   outcome: FailureState

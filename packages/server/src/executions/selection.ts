@@ -6,7 +6,7 @@ import {
   type ExecutionFilter as WireExecutionFilter,
 } from '@carillon/contract'
 import { firstIdAt } from '../domain/identity.ts'
-import { earliestInstant, latestInstant } from '../domain/time-range.ts'
+import { earliestInstant, latestInstant } from '../domain/schedule/time-range.ts'
 import { filteredJobId } from '../jobs/reference.ts'
 import type { Database } from '../store/database.ts'
 import { firstId, lastId, type Selection } from '../store/executions/select.ts'

@@ -1,7 +1,7 @@
 /** Everything that is wrong with a definition by itself: its fields and, as far as they can be read, what they mean. */
 import { CarillonError, type ErrorDetail, limits, type WireJobInput } from '@carillon/contract'
 import { JobInput } from '@carillon/contract/api'
-import { zoneNamed } from '../domain/zone.ts'
+import { zoneNamed } from '../domain/schedule/zone.ts'
 import { defineJob, firstOccurrence } from '../jobs/define.ts'
 import { previewFires } from '../jobs/preview.ts'
 import { checker } from './validation.ts'

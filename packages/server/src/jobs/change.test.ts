@@ -1,6 +1,6 @@
 import type { JobInput } from '@carillon/contract'
 import { describe, expect, it } from 'vitest'
-import { jitterOffsetMs } from '../domain/jitter.ts'
+import { jitterOffsetMs } from '../domain/schedule/jitter.ts'
 import type { JobRecord } from '../store/rows.ts'
 import { paused, redefined, removed, resumed } from './change.ts'
 import { defineJob } from './define.ts'

@@ -1,9 +1,9 @@
 /** What a change makes of a job: its state and where its schedule stands. Pure: what was read and the time come in. */
 import { isDeepStrictEqual } from 'node:util'
 import { CarillonError } from '@carillon/contract'
-import { jitterOffsetMs } from '../domain/jitter.ts'
-import { missedWhilePaused } from '../domain/misfire.ts'
-import { nextWithin } from '../domain/schedule.ts'
+import { jitterOffsetMs } from '../domain/schedule/jitter.ts'
+import { missedWhilePaused } from '../domain/schedule/misfire.ts'
+import { nextWithin } from '../domain/schedule/schedule.ts'
 import { boundsOf, executionIdOf, scheduleOf } from '../store/job-schedule.ts'
 import type { JobChange } from '../store/jobs/change.ts'
 import type { JobDefinition } from '../store/jobs/definition.ts'

@@ -15,10 +15,10 @@ import {
   ranges,
   timeFields,
 } from '@carillon/contract'
-import { checkJitter } from '../domain/jitter.ts'
-import { instantOfLocal, wallText } from '../domain/local-time.ts'
-import { nextWithin } from '../domain/schedule.ts'
-import { zoneNamed } from '../domain/zone.ts'
+import { checkJitter } from '../domain/schedule/jitter.ts'
+import { instantOfLocal, wallText } from '../domain/schedule/local-time.ts'
+import { nextWithin } from '../domain/schedule/schedule.ts'
+import { zoneNamed } from '../domain/schedule/zone.ts'
 import { isoMs } from '../lib/iso-time.ts'
 import { boundsOf, scheduleOf } from '../store/job-schedule.ts'
 import type { JobDefinition } from '../store/jobs/definition.ts'

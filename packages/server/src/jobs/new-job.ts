@@ -1,7 +1,7 @@
 /** A job that does not exist yet, from what was asked for: checked, with its first occurrence. */
 import type { JobInput } from '@carillon/contract'
 import { newId } from '../domain/identity.ts'
-import { jitterOffsetMs } from '../domain/jitter.ts'
+import { jitterOffsetMs } from '../domain/schedule/jitter.ts'
 import type { NewJob } from '../store/jobs/create.ts'
 import { iso, type JobRecord } from '../store/rows.ts'
 import { defineJob, firstOccurrence } from './define.ts'

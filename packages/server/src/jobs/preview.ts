@@ -9,9 +9,9 @@ import {
   type Fires as WireFires,
   type PreviewInput as WirePreviewInput,
 } from '@carillon/contract'
-import { jitterOffsetMs } from '../domain/jitter.ts'
-import { instantOfLocal, parseLocalTime } from '../domain/local-time.ts'
-import { missedWhilePaused } from '../domain/misfire.ts'
+import { jitterOffsetMs } from '../domain/schedule/jitter.ts'
+import { instantOfLocal, parseLocalTime } from '../domain/schedule/local-time.ts'
+import { missedWhilePaused } from '../domain/schedule/misfire.ts'
 import {
   type ClockChange,
   clockChanges,
@@ -20,8 +20,8 @@ import {
   fires,
   preview,
   type RecurringSpec,
-} from '../domain/preview.ts'
-import { upcoming } from '../domain/schedule.ts'
+} from '../domain/schedule/preview.ts'
+import { upcoming } from '../domain/schedule/schedule.ts'
 import { boundsOf, recurringSpecOf, scheduleOf } from '../store/job-schedule.ts'
 import type { JobRecord } from '../store/rows.ts'
 import { Problems } from './validate.ts'

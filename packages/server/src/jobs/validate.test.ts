@@ -1,7 +1,7 @@
 import { CarillonError } from '@carillon/contract'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { latestInstant } from '../domain/time-range.ts'
+import { latestInstant } from '../domain/schedule/time-range.ts'
 import { Problems } from './validate.ts'
 
 function pointersOf(check: (problems: Problems) => void): (string | undefined)[] {

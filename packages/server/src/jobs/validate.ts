@@ -1,6 +1,6 @@
 /** Checks of single fields, gathered so that a caller learns of every mistake at once. */
 import { CarillonError, type ErrorDetail, fieldOf, unknownOption } from '@carillon/contract'
-import { isLocalTime, parseLocalTime } from '../domain/local-time.ts'
+import { isLocalTime, parseLocalTime } from '../domain/schedule/local-time.ts'
 
 /** Year 10000: beyond it neither ISO 8601 nor PostgreSQL's text form stays simple. */
 const endOfTime = Date.UTC(10_000, 0, 1)

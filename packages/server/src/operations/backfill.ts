@@ -1,9 +1,9 @@
 /** Backfills: which occurrences of a job are meant, and the next ones to let go. */
 import { type BackfillInput, CarillonError } from '@carillon/contract'
-import { type BackfillPlan, type Counting, planBackfill, type SkippedRow } from '../domain/backfill.ts'
 import { firstIdAt, timeOf } from '../domain/identity.ts'
-import { jitterOffsetMs } from '../domain/jitter.ts'
-import { countWithin, nextWithin, previousWithin, upcoming } from '../domain/schedule.ts'
+import { type BackfillPlan, type Counting, planBackfill, type SkippedRow } from '../domain/schedule/backfill.ts'
+import { jitterOffsetMs } from '../domain/schedule/jitter.ts'
+import { countWithin, nextWithin, previousWithin, upcoming } from '../domain/schedule/schedule.ts'
 import type { Database } from '../store/database.ts'
 import { readRecorded, readSkippedBefore } from '../store/executions/read-occurrences.ts'
 import { boundsOf, executionIdOf, scheduleOf } from '../store/job-schedule.ts'

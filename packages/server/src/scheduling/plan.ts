@@ -1,6 +1,6 @@
 /** What FIRE shall do with a schedule row that is due: pure, from the row, its job and the time. */
-import { jitterOffsetMs } from '../domain/jitter.ts'
-import { type FirePlan, planFire } from '../domain/misfire.ts'
+import { jitterOffsetMs } from '../domain/schedule/jitter.ts'
+import { type FirePlan, planFire } from '../domain/schedule/misfire.ts'
 import { boundsOf, executionIdOf, scheduleOf } from '../store/job-schedule.ts'
 import type { Move, Occurrence } from '../store/schedules/fire.ts'
 import type { DueSchedule } from '../store/schedules/read-due.ts'

@@ -1,8 +1,8 @@
 /** From a job's definition to the domain's schedule. */
 import { occurrenceId, oneShotId } from '../domain/identity.ts'
-import type { RecurringSpec } from '../domain/preview.ts'
-import type { Schedule, ScheduleBounds } from '../domain/schedule.ts'
-import { compileScheduleCached } from '../domain/schedule-cache.ts'
+import type { RecurringSpec } from '../domain/schedule/preview.ts'
+import type { Schedule, ScheduleBounds } from '../domain/schedule/schedule.ts'
+import { compileScheduleCached } from '../domain/schedule/schedule-cache.ts'
 import type { TimesDefinition } from './jobs/definition.ts'
 import { millis } from './rows.ts'
 

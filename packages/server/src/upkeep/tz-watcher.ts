@@ -6,11 +6,11 @@
  * would fire one again whose local time has fired already (where clocks are set back) and drop one whose new time has
  * just passed (where they are set forward).
  */
-import { jitterOffsetMs } from '../domain/jitter.ts'
-import { parseLocalTime } from '../domain/local-time.ts'
-import { nextWithin, previousWithin, type Schedule, type ScheduleBounds } from '../domain/schedule.ts'
-import { zoneNamed } from '../domain/zone.ts'
-import { instantsOf } from '../domain/zone-spans.ts'
+import { jitterOffsetMs } from '../domain/schedule/jitter.ts'
+import { parseLocalTime } from '../domain/schedule/local-time.ts'
+import { nextWithin, previousWithin, type Schedule, type ScheduleBounds } from '../domain/schedule/schedule.ts'
+import { zoneNamed } from '../domain/schedule/zone.ts'
+import { instantsOf } from '../domain/schedule/zone-spans.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Database } from '../store/database.ts'

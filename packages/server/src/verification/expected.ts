@@ -1,7 +1,7 @@
 /** Which occurrences of a job lie in a range of time, a bounded number at a time. Pure. */
 import { CarillonError } from '@carillon/contract'
 import { occurrenceId } from '../domain/identity.ts'
-import { countWithin, nextWithin } from '../domain/schedule.ts'
+import { countWithin, nextWithin } from '../domain/schedule/schedule.ts'
 import { executionIdOf } from '../store/job-schedule.ts'
 import type { VerifiedJob } from '../store/verification/read-jobs.ts'
 import { type Stretch, type Stretches, stretchesOf } from './stretches.ts'

@@ -5,7 +5,7 @@
  * that the row must have: an occurrence can be MISFIRED only if the row was written later than its policy waits, PAUSED only
  * where the job was paused, and so on. A leader plans with its own clock, which may be ahead of the database's by a little.
  */
-import { countWithin, nextWithin } from '../domain/schedule.ts'
+import { countWithin, nextWithin } from '../domain/schedule/schedule.ts'
 import type { FireDefinition } from '../store/jobs/definition.ts'
 import type { LedgerEntry, Reach } from '../store/verification/read-occurrences.ts'
 import type { Stretch } from './stretches.ts'

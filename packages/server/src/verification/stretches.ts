@@ -6,8 +6,8 @@
  * record, whatever the policies made of it; and nothing from the present place on is. A change moves the place as well, and
  * says from where to where (job_spans). What had passed by then it put on record too, but for what was never to be recorded.
  */
-import { jitterOffsetMs } from '../domain/jitter.ts'
-import { nextWithin, type Schedule, type ScheduleBounds } from '../domain/schedule.ts'
+import { jitterOffsetMs } from '../domain/schedule/jitter.ts'
+import { nextWithin, type Schedule, type ScheduleBounds } from '../domain/schedule/schedule.ts'
 import { boundsOf, scheduleOf } from '../store/job-schedule.ts'
 import type { FireDefinition } from '../store/jobs/definition.ts'
 import type { KnownSpan, VerifiedJob } from '../store/verification/read-jobs.ts'

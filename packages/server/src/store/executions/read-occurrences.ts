@@ -1,5 +1,5 @@
 /** What the ledger has of a job's occurrences, for backfills. */
-import type { Recorded, SkippedRow } from '../../domain/backfill.ts'
+import type { Recorded, SkippedRow } from '../../domain/schedule/backfill.ts'
 import type { Database } from '../database.ts'
 
 interface Row {

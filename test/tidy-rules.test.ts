@@ -199,7 +199,7 @@ describe('leftovers, skips and names', () => {
   })
 
   it.each([
-    ...['packages/server/src/store/read-job.ts', 'packages/server/src/store/functions/change_job.sql'],
+    ...['packages/server/src/store/read-job.ts', 'packages/server/src/store/functions/jobs/change_job.sql'],
     ...[
       'packages/server/src/store/migrations/0001_engine.sql',
       'packages/server/src/domain/schedule/cron-model.test-support.ts',

@@ -4,7 +4,7 @@ import { CarillonError } from '@carillon/contract'
 import pg from 'pg'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Database } from '../../packages/server/src/store/database.ts'
-import { migrate, schemaSql } from '../../packages/server/src/store/migrate.ts'
+import { functionFolders, migrate, schemaSql } from '../../packages/server/src/store/migrate.ts'
 import { quickTimes } from '../support/carillon.ts'
 import { openNodes } from '../support/nodes.ts'
 import { createDatabase, isPackaged, startPackagedPostgres, type TestDatabase } from '../support/postgres.ts'
@@ -70,6 +70,11 @@ describe('migrate', () => {
     await migrate(open(url), settings)
     expect((await query(url, 'select carillon.ms(now()) ms')).rows[0].ms).toBe('42')
     expect((await fingerprint(url)).digest).toBe('of a newer version')
+  })
+
+  it('applies every folder of functions', () => {
+    const folder = new URL('../../packages/server/src/store/functions/', import.meta.url)
+    expect(readdirSync(folder).sort()).toEqual([...functionFolders].sort())
   })
 
   it('lays the functions down again when their text differs', async () => {

@@ -1,6 +1,6 @@
 /**
  * What the queue tables call a pool. The installation's pool is its name; a tenant's is the tenant, a separator that no name can contain, and
- * the name, so that every tenant has its own `email`. Outside of the tables there are only names; store/functions/00_pools.sql is the
+ * the name, so that every tenant has its own `email`. Outside of the tables there are only names; store/functions/pools/pools.sql is the
  * same in SQL.
  */
 const separator = '\u001f'

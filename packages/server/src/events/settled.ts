@@ -1,6 +1,6 @@
 /**
  * Waits until everybody who was about to write an event has done so or will not any more. Exact, whatever the ids look like
- * and however long it takes; see functions/event_writers.sql. Writers are calls of ours, which the server cuts off after
+ * and however long it takes; see functions/events/event_writers.sql. Writers are calls of ours, which the server cuts off after
  * a second or two.
  */
 import { setTimeout as pause } from 'node:timers/promises'

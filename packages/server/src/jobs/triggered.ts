@@ -2,7 +2,7 @@ import { submissionId } from '../domain/identity.ts'
 import type { ExecutionRecord } from '../store/executions/read.ts'
 import type { JobRecord } from '../store/rows.ts'
 
-/** The execution that a trigger makes, as it will stand in the ledger; see functions/trigger_job.sql. */
+/** The execution that a trigger makes, as it will stand in the ledger; see functions/jobs/trigger_job.sql. */
 export function triggeredExecution(
   { definition, version }: JobRecord,
   { at, payload, traceparent }: { at: number; payload: string | null; traceparent: string | null },

@@ -9,7 +9,7 @@
  *
  * Trust window. What `shards()` answers may be out of date when it is used: at most until the next look at the distribution,
  * and longer if the main thread stood still. So every write of a leader proves its epoch inside the database
- * (functions/hold_shards.sql) and writes nothing if it was replaced. Leadership makes firing prompt; the epoch makes it right.
+ * (functions/shards/hold_shards.sql) and writes nothing if it was replaced. Leadership makes firing prompt; the epoch makes it right.
  * A version that elects elsewhere stops leading, and says so by `onChange`, no later than its lease there may have ended.
  *
  * What may fail. A renewal: the lease runs out, the node leads nothing until it is renewed, and the others take its shards. A

@@ -1,5 +1,5 @@
 /**
- * How many of each lane LEASE takes: store/functions/lease.sql without the rows. test/integration/lanes.test.ts compares
+ * How many of each lane LEASE takes: store/functions/leases/lease.sql without the rows. test/integration/lanes.test.ts compares
  * the two.
  */
 import { laneTurn } from './lane-turns.ts'

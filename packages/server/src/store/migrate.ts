@@ -21,6 +21,15 @@ create table if not exists carillon.migrations (
 create table if not exists carillon.function_texts (
   singleton boolean primary key default true check (singleton), digest text not null);`
 
+/**
+ * The folders of functions/ in the order in which they are applied. PostgreSQL checks the body of a `language sql` function
+ * when it is created, so the folders that such bodies call come first; `schema` concerns all functions and comes last.
+ */
+export const functionFolders = [
+  ...['values', 'administration', 'pools', 'leases', 'workers', 'births', 'ends', 'shards', 'firing', 'jobs'],
+  ...['submissions', 'reads', 'operations', 'events', 'quarantine', 'verification', 'schema'],
+] as const
+
 interface Migration {
   version: number
   name: string
@@ -191,7 +200,8 @@ function readMigrations(): Migration[] {
 }
 
 function functionsSql(): string {
-  return sqlFiles('functions')
+  return functionFolders
+    .flatMap((folder) => sqlFiles(`functions/${folder}`))
     .map(({ sql }) => sql)
     .join('\n')
 }

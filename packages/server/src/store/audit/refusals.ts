@@ -1,4 +1,4 @@
-/** Refusals in the audit: bounded, the rest counted. See functions/00_audit.sql. */
+/** Refusals in the audit: bounded, the rest counted. See functions/administration/audit.sql. */
 import { jsonbs, texts } from '../arrays.ts'
 import type { Database } from '../database.ts'
 

@@ -1,4 +1,4 @@
-/** Submissions with a dedupe key that were enqueued in SQL and are to be decided. See functions/enqueue.sql. */
+/** Submissions with a dedupe key that were enqueued in SQL and are to be decided. See functions/submissions/enqueue.sql. */
 import type { DedupeVerdict } from '@carillon/contract'
 import type { Database } from '../database.ts'
 import type { Submission } from '../executions/submit.ts'

@@ -52,7 +52,7 @@ export async function confirmListening(database: Database, tenants: string[]): P
   return rows.map(({ tenant, since }) => ({ tenant, sinceEventId: since }))
 }
 
-/** See functions/event_writers.sql. */
+/** See functions/events/event_writers.sql. */
 export async function readWriters(database: Database): Promise<{ lastId: number; writers: string[] }> {
   const rows = await database.query<{ last_id: number; writers: string[] }>(
     'event-writers',

@@ -42,7 +42,7 @@ export async function cancel(database: Database, ids: string[], why: Why): Promi
   return answers
 }
 
-/** See functions/cancel.sql. */
+/** See functions/ends/cancel.sql. */
 function cancelOnce(database: Database, ids: string[], why: Why): Promise<Row[]> {
   const values = [ids, why.reason, why.actor, database.now]
   if (why.onRecord)

@@ -11,7 +11,7 @@ export interface Deferral {
   actor: string
 }
 
-/** See functions/defer.sql. No id may be named twice. */
+/** See functions/leases/defer.sql. No id may be named twice. */
 export async function defer(database: Database, deferrals: Deferral[]): Promise<AttemptVerdict[]> {
   const rows = await database.query<{ verdicts: AttemptVerdict[] }>(
     'defer',

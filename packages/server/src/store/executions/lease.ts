@@ -37,7 +37,7 @@ export interface LeasedRow {
   executions: string
 }
 
-/** See functions/lease.sql. The n-th execution goes to the n-th slot. `only`: of these executions. */
+/** See functions/leases/lease.sql. The n-th execution goes to the n-th slot. `only`: of these executions. */
 export async function lease(
   database: Database,
   pool: string,

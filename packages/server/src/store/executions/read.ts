@@ -46,7 +46,7 @@ export interface ExecutionKey {
   executionId: string
 }
 
-/** In the order asked; null where there is none. See functions/read_executions.sql. */
+/** In the order asked; null where there is none. See functions/reads/read_executions.sql. */
 export async function readEach(database: Database, keys: ExecutionKey[]): Promise<(ExecutionRecord | null)[]> {
   const rows = await database.query<ExecutionRecord & { ordinal: number }>(
     'read-each',

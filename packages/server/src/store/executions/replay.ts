@@ -5,7 +5,7 @@ export interface Replayed {
   verdict: 'REPLAYED' | 'OVERLAP' | 'NOT_ENDED' | 'TOO_OLD'
 }
 
-/** Each has a row in the audit; bulk work is replayed by functions/operate.sql. */
+/** Each has a row in the audit; bulk work is replayed by functions/operations/operate.sql. */
 export async function replay(database: Database, ids: string[], actor: string): Promise<Replayed[]> {
   const rows = await database.query<{ execution_id: string; verdict: Replayed['verdict'] }>(
     'replay-on-record',

@@ -28,7 +28,7 @@ export interface Reported {
   retryDue: number | null
 }
 
-/** See functions/report.sql. No id may be named twice. */
+/** See functions/ends/report.sql. No id may be named twice. */
 export async function report(database: Database, ends: AttemptEnd[]): Promise<Reported> {
   const rows = await database.query<{
     verdicts: ReportVerdict[] | null

@@ -23,7 +23,7 @@ const readSql: Record<ReturnSource, string> = {
   submissions: 'select * from carillon.read_due_submissions($1, $2, $3, $4, $5)',
 }
 
-/** Earliest first; of `only` if given. See functions/read_due.sql. */
+/** Earliest first; of `only` if given. See functions/firing/read_due.sql. */
 export async function readDueReturns(
   database: Database,
   source: ReturnSource,

@@ -1,4 +1,4 @@
-/** Which executions match a filter, a bounded piece at a time. See functions/select_executions.sql. */
+/** Which executions match a filter, a bounded piece at a time. See functions/reads/select_executions.sql. */
 import type { ExecutionState, Origin } from '@carillon/contract'
 import { failureStates } from '../../domain/execution-state.ts'
 import type { Database } from '../database.ts'

@@ -13,7 +13,7 @@ export interface SubmittedAndLeased {
   leased: Leased | null
 }
 
-/** Writes one submission and fills one slot. See functions/submit_and_lease.sql. */
+/** Writes one submission and fills one slot. See functions/submissions/submit_and_lease.sql. */
 export async function submitAndLease(
   database: Database,
   { item, entry, virtualTime }: { item: Submission; entry: AnswerEntry | null; virtualTime: number },

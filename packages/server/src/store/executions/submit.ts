@@ -20,7 +20,7 @@ export interface Submission {
   traceparent: string | null
 }
 
-/** Writes ledger and ready rows of submissions; `tags` in their order. See functions/submit.sql. */
+/** Writes ledger and ready rows of submissions; `tags` in their order. See functions/submissions/submit.sql. */
 export async function submit(database: Database, items: Submission[], tags: number[]): Promise<void> {
   await database.query('submit', 'select carillon.submit($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14)', [
     ...submissionArrays(items, tags),
@@ -30,7 +30,7 @@ export async function submit(database: Database, items: Submission[], tags: numb
 
 /**
  * The same for a batch in which some have an Idempotency-Key; `entries` in the order of the items. Answers which items
- * were left out because their request was answered before. See functions/submit_once.sql.
+ * were left out because their request was answered before. See functions/submissions/submit_once.sql.
  */
 export async function submitOnce(
   database: Database,

@@ -29,7 +29,7 @@ export interface AuditNote {
 
 /**
  * False: the job fired or was changed since `seen` was read; read it again. `entry`: the request that asks for it, answered
- * once; throws AnsweredBefore. See functions/change_job.sql.
+ * once; throws AnsweredBefore. See functions/jobs/change_job.sql.
  */
 export async function changeJob(
   database: Database,

@@ -30,7 +30,7 @@ const largeMs = 4_000
 
 /**
  * False: nothing was written, because the key of a job was taken or what stood under the dedupe key has changed; look
- * again. Throws AnsweredBefore. See functions/create_work.sql.
+ * again. Throws AnsweredBefore. See functions/submissions/create_work.sql.
  */
 export async function createWork(database: Database, work: NewWork): Promise<boolean> {
   const { jobs, actor, submissions = [], tags = [], entry = null, stand } = work

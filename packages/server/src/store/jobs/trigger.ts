@@ -18,7 +18,7 @@ export interface Trigger {
 /** AGAIN: the job was changed or removed since it was read. */
 export type TriggerVerdict = 'READY' | 'WAIT' | 'SKIP' | 'AGAIN'
 
-/** Throws AnsweredBefore. See functions/trigger_once.sql. */
+/** Throws AnsweredBefore. See functions/jobs/trigger_once.sql. */
 export async function triggerJob(database: Database, trigger: Trigger): Promise<TriggerVerdict> {
   const rows = await database.query<{ verdict: TriggerVerdict | 'ANSWERED' }>(
     'trigger-once',

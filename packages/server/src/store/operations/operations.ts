@@ -37,7 +37,7 @@ export const operationColumns = `
   o.rate_per_sec "ratePerSec", o.fence, o.created_by "createdBy", carillon.ms(o.created_at) "createdAt",
   carillon.ms(o.finished_at) "finishedAt", o.error`
 
-/** `entry`: the request that asks for it, answered once; throws AnsweredBefore. See functions/operate.sql. */
+/** `entry`: the request that asks for it, answered once; throws AnsweredBefore. See functions/operations/operate.sql. */
 export async function createOperation(
   database: Database,
   operation: NewOperation,

@@ -1,4 +1,4 @@
-/** Steps of long work. Each names the fence of whoever took the operation up. See functions/operate.sql and backfill.sql. */
+/** Steps of long work. Each names the fence of whoever took the operation up. See functions/operations/operate.sql and backfill.sql. */
 import type { Fill } from '../../domain/schedule/backfill.ts'
 import type { Database } from '../database.ts'
 import type { OperationRecord } from './operations.ts'

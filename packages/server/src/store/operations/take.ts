@@ -4,7 +4,7 @@ import { type OperationRecord, operationColumns } from './operations.ts'
 /** How long a node may be silent over a step before another takes the operation up. */
 const leaseMs = 5_000
 
-/** Takes up the operation that has waited longest; null: none is due. See functions/operate.sql. */
+/** Takes up the operation that has waited longest; null: none is due. See functions/operations/operate.sql. */
 export async function takeOperation(database: Database): Promise<OperationRecord | null> {
   const rows = await database.query<OperationRecord>(
     'take-operation',

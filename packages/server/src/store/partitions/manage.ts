@@ -57,7 +57,7 @@ export async function readPartitions(database: Database): Promise<Partition[]> {
   return rows
 }
 
-/** Builds the partition that starts at `from` and attaches it. Harmless if it is there already. See functions/partitions.sql. */
+/** Builds the partition that starts at `from` and attaches it. Harmless if it is there already. See functions/administration/partitions.sql. */
 export async function createPartition(database: Database, from: number, until: number): Promise<void> {
   await withConnection(database, { lockTimeoutMs: 1_000, statementTimeoutMs: 10_000 }, async (client) => {
     for (const parent of parents)

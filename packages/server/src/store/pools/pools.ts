@@ -55,7 +55,7 @@ function found({ key, ...pool }: Row): FoundPool {
   return { key, pool }
 }
 
-/** What carillon.claim_pools answers; see functions/00_pools.sql. */
+/** What carillon.claim_pools answers; see functions/pools/pools.sql. */
 export type Claimed = { foreign: string[] } | { limit: number } | { keys: Record<string, string> | null; born: number }
 
 /** Creates a pool, if it is not there. */
@@ -90,7 +90,7 @@ export type PoolDeletion = 'DELETED' | 'UNKNOWN' | 'JOBS' | 'EXECUTIONS' | 'WORK
 /** It may read all jobs. */
 const deleteMs = 10_000
 
-/** Removes a pool, unless something names it. See functions/00_pools.sql. */
+/** Removes a pool, unless something names it. See functions/pools/pools.sql. */
 export async function deletePool(
   database: Database,
   { key, actor, silentMs }: { key: string; actor: string; silentMs: number },

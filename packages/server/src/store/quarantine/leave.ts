@@ -1,4 +1,4 @@
-/** The ways out of quarantine. See functions/quarantine.sql. */
+/** The ways out of quarantine. See functions/quarantine/quarantine.sql. */
 import type { Database } from '../database.ts'
 
 /** KEPT: a row with its key stands there already. RESUME: it is a schedule, and its job has to be resumed. */

@@ -47,7 +47,7 @@ export interface BadRow extends QueueRow {
 /** SPARED: the partitions are at fault, not the row. */
 export type SetAsideVerdict = 'SET_ASIDE' | 'GONE' | 'SPARED'
 
-/** Moves rows into quarantine. Answers in their order. See functions/quarantine.sql. */
+/** Moves rows into quarantine. Answers in their order. See functions/quarantine/quarantine.sql. */
 export async function setAside(database: Database, call: string, rows: readonly BadRow[]): Promise<SetAsideVerdict[]> {
   if (rows.length === 0) return []
   const answer = await database.query<{ verdicts: SetAsideVerdict[] }>(

@@ -42,7 +42,7 @@ export async function readDueKeys(
   return rows.map(({ id }) => id)
 }
 
-/** Schedules of these shards that are due in a window, earliest first; of `only` if given. See functions/read_due.sql. */
+/** Schedules of these shards that are due in a window, earliest first; of `only` if given. See functions/firing/read_due.sql. */
 export async function readDueSchedules(database: Database, window: DueWindow, only?: string[]): Promise<DueSchedule[]> {
   const rows = await database.query<{
     job_id: string

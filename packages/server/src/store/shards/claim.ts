@@ -5,7 +5,7 @@ export interface LedShard {
   epoch: number
 }
 
-/** Takes this node's share of the shards (see functions/claim_shards.sql); tells whether others are there. */
+/** Takes this node's share of the shards (see functions/shards/claim_shards.sql); tells whether others are there. */
 export async function claimShards(database: Database, nodeId: string): Promise<{ shards: LedShard[]; alone: boolean }> {
   const rows = await database.query<{ shards: LedShard[] | null; alone: boolean }>(
     'claim-shards',

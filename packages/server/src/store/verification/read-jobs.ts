@@ -1,4 +1,4 @@
-/** Jobs with what they were over time, in pages by id, for the comparison with the ledger. See functions/verify.sql. */
+/** Jobs with what they were over time, in pages by id, for the comparison with the ledger. See functions/verification/verify.sql. */
 import type { JobState } from '@carillon/contract'
 import type { Database } from '../database.ts'
 import { type FireDefinition, type FireRow, fireDefinitionOf } from '../jobs/definition.ts'

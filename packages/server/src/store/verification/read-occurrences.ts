@@ -1,4 +1,4 @@
-/** What the ledger has of jobs' occurrences, for the comparison with their schedules. See functions/verify.sql. */
+/** What the ledger has of jobs' occurrences, for the comparison with their schedules. See functions/verification/verify.sql. */
 import { firstIdAt } from '../../domain/identity.ts'
 import type { Database } from '../database.ts'
 

@@ -1,4 +1,4 @@
-/** Rows of the ledger, in pages by id: what is wrong with them in themselves, and the ids to compute again. See functions/verify_rows.sql. */
+/** Rows of the ledger, in pages by id: what is wrong with them in themselves, and the ids to compute again. See functions/verification/verify_rows.sql. */
 import type { Database } from '../database.ts'
 
 /** What the database finds wrong with a row; see domain words in the contract. */

@@ -1,4 +1,4 @@
-/** What nodes have acknowledged, beside what the ledger has; and what the database is known to have lost. See functions/receipts.sql. */
+/** What nodes have acknowledged, beside what the ledger has; and what the database is known to have lost. See functions/verification/receipts.sql. */
 import { bigints, texts, uuids } from '../arrays.ts'
 import type { Database } from '../database.ts'
 

@@ -1,4 +1,4 @@
-/** Executions that should have ended, or moved on, and have not. See functions/past_time.sql. */
+/** Executions that should have ended, or moved on, and have not. See functions/verification/past_time.sql. */
 import type { Database } from '../database.ts'
 import type { RowFault } from './read-rows.ts'
 

@@ -12,7 +12,7 @@ export interface NamedExecution {
   fence: number
 }
 
-/** Of executions that are named with their fences, those that are held, by id. See functions/leases.sql. */
+/** Of executions that are named with their fences, those that are held, by id. See functions/leases/leases.sql. */
 export async function readHeld(database: Database, named: NamedExecution[]): Promise<Map<string, HeldLease>> {
   const rows = await database.query<HeldLease & { executionId: string }>(
     'read-held',

@@ -17,7 +17,7 @@ export type Registered =
   | { verdict: 'TOO_MANY_POOLS' }
   | { verdict: 'OTHERS' }
 
-/** See functions/register_worker.sql. OTHERS: the id is another tenant's worker. */
+/** See functions/workers/register_worker.sql. OTHERS: the id is another tenant's worker. */
 export async function registerWorker(database: Database, worker: WorkerRow, maxPools = 100): Promise<Registered> {
   const { workerId, nodeId, tenant, name, pools } = worker
   const rows = await database.query<{ claimed: Claimed | null }>(

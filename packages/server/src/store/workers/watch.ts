@@ -1,6 +1,6 @@
 import type { Database } from '../database.ts'
 
-/** See functions/extend_watch.sql. `from`: as the last call answered it; null at first. */
+/** See functions/workers/extend_watch.sql. `from`: as the last call answered it; null at first. */
 export async function extendWatch(
   database: Database,
   { from, gapMs, now }: { from: number | null; gapMs: number; now: Date | null },

@@ -1,4 +1,4 @@
--- The last file to be applied: functions that pin their plans are never JIT-compiled, whichever session calls them.
+-- Applied after all other functions: those that pin their plans are never JIT-compiled, whichever session calls them.
 --
 -- Before PostgreSQL 18 a scan that is switched off costs 1e10 when there is no other way, so the planner takes a statement
 -- over three rows for a huge one and compiles it: 0.9 to 1.7 s a call where LLVM is installed and jit is on, which is the

@@ -2,7 +2,7 @@ import { CarillonError } from '@carillon/contract'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import { defineHandler, type HandlerDefinition, validatePayload } from './handler.ts'
-import { implementHandler, type RegisteredHandler } from './worker/registered-handler.ts'
+import { implementHandler, type RegisteredHandler } from './worker/running/registered-handler.ts'
 
 const remind = defineHandler({
   name: 'remind',

@@ -29,18 +29,18 @@ export {
   type WebhookToSign,
   type WebhookToVerify,
 } from './webhook.ts'
-export type { HandlerContext } from './worker/context.ts'
-export type { CompleteIn } from './worker/held-context.ts'
-export { LogLines } from './worker/log-lines.ts'
+export { createWorker, type RemoteWorkerOptions } from './worker/remote/create-worker.ts'
+export { HttpTransport } from './worker/remote/http-transport.ts'
+export { LogLines } from './worker/reporting/log-lines.ts'
+export { reportedError } from './worker/reporting/reported-error.ts'
+export type { HandlerContext } from './worker/running/context.ts'
+export type { CompleteIn } from './worker/running/held-context.ts'
 export {
   type ImplementedHandler,
   type ImplementOptions,
   implementHandler,
   type RegisteredHandler,
-} from './worker/registered-handler.ts'
-export { createWorker, type RemoteWorkerOptions } from './worker/remote/create-worker.ts'
-export { HttpTransport } from './worker/remote/http-transport.ts'
-export { reportedError } from './worker/reported-error.ts'
+} from './worker/running/registered-handler.ts'
 export type * from './worker/transport.ts'
 export { Worker } from './worker/worker.ts'
 export type { WorkerHealth, WorkerOptions, WorkerStats } from './worker/worker-options.ts'

@@ -1,6 +1,6 @@
 import type { Clock } from '@carillon/contract/process'
-import type { Poller } from './poller.ts'
-import type { Reporter } from './reporter.ts'
+import type { Poller } from './polling/poller.ts'
+import type { Reporter } from './reporting/reporter.ts'
 import type { Transport } from './transport.ts'
 import type { WorkerHealth } from './worker-options.ts'
 

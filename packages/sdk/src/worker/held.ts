@@ -5,8 +5,8 @@
  * it is out of the table and its outcome is dropped, though its handler may still occupy a slot for a moment.
  */
 import { type AbortCode, AbortReason } from '../errors.ts'
-import type { HandlerSlots } from './handler-slots.ts'
-import { LogLines } from './log-lines.ts'
+import { LogLines } from './reporting/log-lines.ts'
+import type { HandlerSlots } from './running/handler-slots.ts'
 import type { HeldExecution, LeasedExecution, ReportedOutcome } from './transport.ts'
 
 export type HeldState = 'PREFETCHED' | 'RUNNING' | 'REPORTING' | 'GONE'

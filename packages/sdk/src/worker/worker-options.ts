@@ -1,6 +1,6 @@
 import type { Clock, Logger } from '@carillon/contract/process'
-import type { CompleteIn } from './held-context.ts'
-import type { RegisteredHandler } from './registered-handler.ts'
+import type { CompleteIn } from './running/held-context.ts'
+import type { RegisteredHandler } from './running/registered-handler.ts'
 import type { Transport } from './transport.ts'
 
 export interface WorkerOptions {

@@ -2,11 +2,11 @@
 import { systemClock } from '@carillon/contract/process'
 import { ServerClock } from '../../clock.ts'
 import { AbortReason } from '../../errors.ts'
-import { type ContextHost, createContext, type HandlerContext } from '../context.ts'
-import type { CompleteIn } from '../held-context.ts'
-import { LogLines } from '../log-lines.ts'
-import { type Failure, failureOf } from '../reported-error.ts'
-import { encodeResult } from '../result.ts'
+import { LogLines } from '../reporting/log-lines.ts'
+import { type Failure, failureOf } from '../reporting/reported-error.ts'
+import { type ContextHost, createContext, type HandlerContext } from '../running/context.ts'
+import type { CompleteIn } from '../running/held-context.ts'
+import { encodeResult } from '../running/result.ts'
 import type { ChildSetup, FromChild, ToChild } from './messages.ts'
 
 type HandlerFunction = (ctx: HandlerContext) => unknown

@@ -5,11 +5,11 @@
  * takes the worker down.
  */
 import type { Logger } from '@carillon/contract/process'
-import type { ContextHost } from '../context.ts'
-import type { Executor, Settlement } from '../executor.ts'
 import type { Held, Invocation } from '../held.ts'
-import type { RegisteredHandler } from '../registered-handler.ts'
-import { failureOf, finalFailure, reportedError } from '../reported-error.ts'
+import { failureOf, finalFailure, reportedError } from '../reporting/reported-error.ts'
+import type { ContextHost } from '../running/context.ts'
+import type { Executor, Settlement } from '../running/executor.ts'
+import type { RegisteredHandler } from '../running/registered-handler.ts'
 import { type HandlerHost, type HostEvents, startProcess, startThread } from './host.ts'
 import type { FromChild } from './messages.ts'
 

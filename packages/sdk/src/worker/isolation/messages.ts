@@ -1,7 +1,7 @@
 /** What the worker and an isolated handler say to each other. Every message is structured-cloneable. */
 import type { AbortCode } from '../../errors.ts'
-import type { ExecutionFacts } from '../context.ts'
-import type { Failure } from '../reported-error.ts'
+import type { Failure } from '../reporting/reported-error.ts'
+import type { ExecutionFacts } from '../running/context.ts'
 
 /** What a thread or process is told when it is made. */
 export interface ChildSetup {

@@ -16,7 +16,7 @@ import {
 import { type Clock, type Logger, systemClock } from '@carillon/contract/process'
 import { consoleLogger } from '../../console-logger.ts'
 import { type NodeOptions, type NodeRequest, Nodes } from '../../http/nodes.ts'
-import { clip } from '../text.ts'
+import { clip } from '../reporting/text.ts'
 import type {
   Cancellation,
   LeaseAnswer,

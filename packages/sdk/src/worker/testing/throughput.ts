@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { defineHandler } from '../../handler.ts'
-import { implementHandler } from '../registered-handler.ts'
+import { implementHandler } from '../running/registered-handler.ts'
 import type { LeaseAnswer, LeaseRequest, ReportAnswer, Transport, WorkerReport, WorkerTimes } from '../transport.ts'
 import { Worker } from '../worker.ts'
 import { execution } from './scripted-transport.ts'

@@ -2,7 +2,7 @@
 import { writeSync } from 'node:fs'
 import { threadId } from 'node:worker_threads'
 import { NeverAgain, RetryLater } from '../../../errors.ts'
-import type { HandlerContext } from '../../context.ts'
+import type { HandlerContext } from '../../running/context.ts'
 
 export default async function run(ctx: HandlerContext): Promise<unknown> {
   const what = ctx.payload as string

@@ -1,6 +1,6 @@
 /** A worker to be killed: it runs a handler in a process of its own that never ends. */
 import { defineHandler } from '../../../handler.ts'
-import { implementHandler } from '../../registered-handler.ts'
+import { implementHandler } from '../../running/registered-handler.ts'
 import { execution, ScriptedTransport } from '../../testing/scripted-transport.ts'
 import { Worker } from '../../worker.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { AbortReason } from '../errors.ts'
-import { aborted, handler, startRig, Tally } from './testing/rig.ts'
-import { execution } from './testing/scripted-transport.ts'
+import type { AbortReason } from '../../errors.ts'
+import { aborted, handler, startRig, Tally } from '../testing/rig.ts'
+import { execution } from '../testing/scripted-transport.ts'
 
 const brief = { timeoutSec: 0.05, cancelGraceSec: 0.05 }
 

@@ -5,12 +5,12 @@
  */
 import type { Clock } from '@carillon/contract/process'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { ServerClock } from '../clock.ts'
-import { detailsOf } from '../handler.ts'
+import type { ServerClock } from '../../clock.ts'
+import { detailsOf } from '../../handler.ts'
+import type { Held, HeldTable } from '../held.ts'
+import { failureOf, finalFailure } from '../reporting/reported-error.ts'
 import type { Ender } from './ender.ts'
 import type { HandlerSlots } from './handler-slots.ts'
-import type { Held, HeldTable } from './held.ts'
-import { failureOf, finalFailure } from './reported-error.ts'
 import type { Ticker } from './ticker.ts'
 
 /** A start that the installation must be told of is told after this time, if the outcome has not done it by then. */

@@ -1,5 +1,5 @@
 import { CarillonError, checkOptions, type Isolation } from '@carillon/contract'
-import { definitionOf, type HandlerDefinition } from '../handler.ts'
+import { definitionOf, type HandlerDefinition } from '../../handler.ts'
 import type { HandlerContext } from './context.ts'
 
 /** A handler as a worker runs it: its definition and either a function of this process or a module to load elsewhere. */

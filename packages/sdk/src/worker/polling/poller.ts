@@ -5,11 +5,11 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Backoff, type Clock, type Logger } from '@carillon/contract/process'
-import type { ServerClock } from '../clock.ts'
-import { pause } from '../pause.ts'
-import type { PoolSlots } from './handler-slots.ts'
+import type { ServerClock } from '../../clock.ts'
+import { pause } from '../../pause.ts'
+import type { PoolSlots } from '../running/handler-slots.ts'
+import type { LeaseAnswer, LeasedExecution, Transport } from '../transport.ts'
 import type { Prefetch } from './prefetch.ts'
-import type { LeaseAnswer, LeasedExecution, Transport } from './transport.ts'
 
 /** An empty answer that comes at once although a wait was asked for must not become a busy loop. */
 const emptyPauseMs = 20

@@ -10,12 +10,12 @@
 
 import { CarillonError } from '@carillon/contract'
 import { Backoff, type Clock, type Logger } from '@carillon/contract/process'
-import type { ServerClock } from '../clock.ts'
-import { pause } from '../pause.ts'
-import type { Held, HeldTable } from './held.ts'
+import type { ServerClock } from '../../clock.ts'
+import { pause } from '../../pause.ts'
+import type { Held, HeldTable } from '../held.ts'
+import type { Cancellation, HeldExecution, ReportAnswer, Transport } from '../transport.ts'
 import { type ReportBatch, ReportQueue } from './report-queue.ts'
 import { finalFailure } from './reported-error.ts'
-import type { Cancellation, HeldExecution, ReportAnswer, Transport } from './transport.ts'
 
 const progressEveryMs = 1_000
 /** Before an outcome is told again that met another transaction. */

@@ -1,8 +1,8 @@
 import { CarillonError } from '@carillon/contract'
 import type { Logger } from '@carillon/contract/process'
+import { IsolatedExecutor } from '../isolation/executor.ts'
 import { type Executor, InProcessExecutor } from './executor.ts'
 import { HandlerSlots, PoolSlots } from './handler-slots.ts'
-import { IsolatedExecutor } from './isolation/executor.ts'
 import { checkHandler, type RegisteredHandler } from './registered-handler.ts'
 
 export interface PoolsOptions {

@@ -6,19 +6,19 @@
  *   killed gives up its slot while it goes on: it is counted and logged as a runaway.
  */
 import type { Clock, Logger } from '@carillon/contract/process'
-import type { ServerClock } from '../clock.ts'
-import type { AbortCode } from '../errors.ts'
+import type { ServerClock } from '../../clock.ts'
+import type { AbortCode } from '../../errors.ts'
+import type { Held, HeldTable } from '../held.ts'
+import { FailureLog } from '../reporting/failure-log.ts'
+import { type Failure, failureOf } from '../reporting/reported-error.ts'
+import type { HandBackReason, ReportedOutcome } from '../transport.ts'
 import type { ContextHost } from './context.ts'
 import type { Settlement } from './executor.ts'
-import { FailureLog } from './failure-log.ts'
 import type { HandlerSlots } from './handler-slots.ts'
-import type { Held, HeldTable } from './held.ts'
 import { type CompleteIn, HeldContextHost } from './held-context.ts'
 import * as outcomes from './outcomes.ts'
-import { type Failure, failureOf } from './reported-error.ts'
 import { type EncodedResult, encodeResult } from './result.ts'
 import type { Ticker } from './ticker.ts'
-import type { HandBackReason, ReportedOutcome } from './transport.ts'
 
 export interface EnderOptions {
   clock: Clock

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { NeverAgain, RetryLater } from '../errors.ts'
-import { defineHandler } from '../handler.ts'
-import { handler, startRig } from './testing/rig.ts'
-import { execution, ScriptedTransport } from './testing/scripted-transport.ts'
+import { NeverAgain, RetryLater } from '../../errors.ts'
+import { defineHandler } from '../../handler.ts'
+import { handler, startRig } from '../testing/rig.ts'
+import { execution, ScriptedTransport } from '../testing/scripted-transport.ts'
 
 describe('a handler', () => {
   test('sees its execution and returns its result', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { Deferred } from '../errors.ts'
-import { aborted, handler, startRig } from './testing/rig.ts'
-import { execution } from './testing/scripted-transport.ts'
+import { Deferred } from '../../errors.ts'
+import { aborted, handler, startRig } from '../testing/rig.ts'
+import { execution } from '../testing/scripted-transport.ts'
 
 describe('a handler that throws Deferred', () => {
   test('is reported DEFERRED with its log, and its slot is free again', async () => {

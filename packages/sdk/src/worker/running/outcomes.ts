@@ -1,7 +1,7 @@
 /** The outcome of an attempt from how its handler ended and whether it had been told to stop. Pure. */
-import type { Held } from './held.ts'
-import type { Failure } from './reported-error.ts'
-import type { HandBackReason, ReportedOutcome } from './transport.ts'
+import type { Held } from '../held.ts'
+import type { Failure } from '../reporting/reported-error.ts'
+import type { HandBackReason, ReportedOutcome } from '../transport.ts'
 
 function base(held: Held, finishedAt: number) {
   const { executionId, fence } = held.execution

@@ -1,5 +1,5 @@
-import { encodeJson } from '../json.ts'
-import type { LeasedExecution } from './transport.ts'
+import { encodeJson } from '../../json.ts'
+import type { LeasedExecution } from '../transport.ts'
 
 /** What a handler is given. It may be taken apart and spread. */
 export interface HandlerContext<Payload = unknown, Returned = unknown> {

@@ -1,5 +1,5 @@
 import type { Clock } from '@carillon/contract/process'
-import type { Held } from './held.ts'
+import type { Held } from '../held.ts'
 
 const tickMs = 20
 

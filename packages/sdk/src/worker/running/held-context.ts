@@ -1,8 +1,8 @@
 import { CarillonError } from '@carillon/contract'
 import type { Clock } from '@carillon/contract/process'
-import type { ServerClock } from '../clock.ts'
+import type { ServerClock } from '../../clock.ts'
+import type { Held } from '../held.ts'
 import type { ContextHost } from './context.ts'
-import type { Held } from './held.ts'
 import { encodeResult } from './result.ts'
 
 /** Completes an execution in the handler's transaction. The installation's library provides it. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { PoolSlots } from './handler-slots.ts'
+import { PoolSlots } from '../running/handler-slots.ts'
 import { Prefetch } from './prefetch.ts'
 
 function measured(perMs: number, roundTripMs: number): number {

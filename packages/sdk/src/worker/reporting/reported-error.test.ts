@@ -1,6 +1,6 @@
 import { limits } from '@carillon/contract'
 import { describe, expect, test } from 'vitest'
-import { NeverAgain, RetryLater } from '../errors.ts'
+import { NeverAgain, RetryLater } from '../../errors.ts'
 import { LogLines } from './log-lines.ts'
 import { failureOf, reportedError } from './reported-error.ts'
 

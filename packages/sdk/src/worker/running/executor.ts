@@ -1,7 +1,7 @@
+import type { Held, Invocation } from '../held.ts'
+import type { Failure } from '../reporting/reported-error.ts'
 import { type ContextHost, createContext } from './context.ts'
-import type { Held, Invocation } from './held.ts'
 import type { RegisteredHandler } from './registered-handler.ts'
-import type { Failure } from './reported-error.ts'
 
 /** Where a handler's code runs. Exactly one method of `Settlement` is called for every execution, once. */
 export interface Executor {

@@ -1,8 +1,8 @@
 import { CarillonError } from '@carillon/contract'
 import { describe, expect, test } from 'vitest'
-import { startRig } from './testing/rig.ts'
-import { execution, ScriptedTransport } from './testing/scripted-transport.ts'
-import type { ReportedOutcome } from './transport.ts'
+import { startRig } from '../testing/rig.ts'
+import { execution, ScriptedTransport } from '../testing/scripted-transport.ts'
+import type { ReportedOutcome } from '../transport.ts'
 
 /** Refuses every report that holds an outcome it does not like. */
 function pickyTransport(dislikes: (outcome: ReportedOutcome) => boolean): ScriptedTransport {

@@ -1,4 +1,4 @@
-import type { Held } from './held.ts'
+import type { Held } from '../held.ts'
 
 /** A report stays small enough to be one request and one transaction. */
 const maxOutcomes = 2_000

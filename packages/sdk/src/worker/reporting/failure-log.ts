@@ -3,8 +3,8 @@
  * first are named and the rest counted.
  */
 import type { Clock, Logger } from '@carillon/contract/process'
-import type { Held } from './held.ts'
-import type { ReportedOutcome } from './transport.ts'
+import type { Held } from '../held.ts'
+import type { ReportedOutcome } from '../transport.ts'
 
 const namedInASecond = 20
 

@@ -1,5 +1,5 @@
 import type { Clock } from '@carillon/contract/process'
-import type { PoolSlots } from './handler-slots.ts'
+import type { PoolSlots } from '../running/handler-slots.ts'
 
 const most = 1_000
 const sampleMs = 5

@@ -3,9 +3,9 @@
  * it was becomes a ReportedError whose texts PostgreSQL can hold and whose size is bounded. Nothing here throws.
  */
 import { limits } from '@carillon/contract'
-import { wishOf } from '../errors.ts'
+import { wishOf } from '../../errors.ts'
+import type { ReportedError } from '../transport.ts'
 import { clip } from './text.ts'
-import type { ReportedError } from './transport.ts'
 
 /** How an attempt failed, ready to be reported. */
 export interface Failure {

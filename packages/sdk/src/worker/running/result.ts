@@ -1,8 +1,8 @@
 import { CarillonError } from '@carillon/contract'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { detailsOf, type HandlerDefinition } from '../handler.ts'
-import { encodeJson } from '../json.ts'
-import { type Failure, failureOf, finalFailure } from './reported-error.ts'
+import { detailsOf, type HandlerDefinition } from '../../handler.ts'
+import { encodeJson } from '../../json.ts'
+import { type Failure, failureOf, finalFailure } from '../reporting/reported-error.ts'
 
 /** JSON text, null if the handler returned nothing, or why it is not a result. */
 export type EncodedResult = string | null | Failure

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { handler, startRig, Tally } from './testing/rig.ts'
-import { execution, ScriptedTransport } from './testing/scripted-transport.ts'
-import type { WorkerReport } from './transport.ts'
+import { handler, startRig, Tally } from '../testing/rig.ts'
+import { execution, ScriptedTransport } from '../testing/scripted-transport.ts'
+import type { WorkerReport } from '../transport.ts'
 
 const idsOf = (entries: { executionId: string }[]) => entries.map(({ executionId }) => executionId)
 const outcomeIds = (reports: WorkerReport[]) => reports.map(({ outcomes }) => idsOf(outcomes))

@@ -3,10 +3,11 @@
  * its own queue, first in first out, and is in nobody else's way. A pool's slots are those of its handlers together,
  * and the pool never has more unfinished executions than slots and prefetch: that is what the poller asks by.
  */
+
+import type { Held } from '../held.ts'
+import type { PoolAnnouncement } from '../transport.ts'
 import type { Executor } from './executor.ts'
-import type { Held } from './held.ts'
 import type { RegisteredHandler } from './registered-handler.ts'
-import type { PoolAnnouncement } from './transport.ts'
 
 /** A queue that never runs empty is cut back once this many at its front are gone. */
 const compactAt = 1_024

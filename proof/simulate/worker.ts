@@ -1,6 +1,6 @@
 /** A worker of the world: the SDK's own, with handlers that behave as the seed says and write down what they do. */
 import { silentLogger } from '@carillon/contract/process'
-import { defineHandler, type HandlerContext, implementHandler, NeverAgain, RetryLater, Worker } from '@carillon/sdk'
+import { defineHandler, type HandlerContext, implementHandler, PermanentError, RetryLater, Worker } from '@carillon/sdk'
 import type { Run } from '../history.ts'
 import type { Network } from './network.ts'
 import type { SimulatedNode } from './node.ts'
@@ -135,7 +135,7 @@ export class SimulatedWorker {
         await wait(random.whole(0, 300))
         throw new Error('as the seed says')
       case 'NEVER_AGAIN':
-        throw new NeverAgain('as the seed says')
+        throw new PermanentError('as the seed says')
       case 'RETRY_LATER':
         throw new RetryLater(random.whole(100, 4_000))
       case 'HANG':

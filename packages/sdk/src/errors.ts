@@ -1,7 +1,7 @@
 /** What a handler can throw to say more than "failed", and what it finds in `signal.reason`. */
 
 const retryLater = Symbol.for('carillon.retryLater')
-const neverAgain = Symbol.for('carillon.neverAgain')
+const permanent = Symbol.for('carillon.permanent')
 const deferred = Symbol.for('carillon.deferred')
 
 /**
@@ -36,16 +36,16 @@ export class RetryLater extends Error {
  *
  * @example
  * ```ts
- * import { NeverAgain } from '@carillon/sdk'
+ * import { PermanentError } from '@carillon/sdk'
  *
  * function check(order: { items: string[] }): void {
- *   if (order.items.length === 0) throw new NeverAgain('The order is empty')
+ *   if (order.items.length === 0) throw new PermanentError('The order is empty')
  * }
  * ```
  */
-export class NeverAgain extends Error {
-  override readonly name = 'NeverAgain'
-  readonly [neverAgain] = true
+export class PermanentError extends Error {
+  override readonly name = 'PermanentError'
+  readonly [permanent] = true
 }
 
 /**
@@ -86,11 +86,11 @@ export class AbortReason extends Error {
 }
 
 /** What the handler asked for by the class of what it threw. Branded, so that a second copy of this package is understood. */
-export function wishOf(thrown: unknown): { retryAfterMs?: number; neverAgain?: boolean; deferred?: boolean } {
+export function wishOf(thrown: unknown): { retryAfterMs?: number; permanent?: boolean; deferred?: boolean } {
   if (typeof thrown !== 'object' || thrown === null) return {}
   try {
-    const branded = thrown as Record<typeof retryLater | typeof neverAgain | typeof deferred | 'retryAfterMs', unknown>
-    if (branded[neverAgain] === true) return { neverAgain: true }
+    const branded = thrown as Record<typeof retryLater | typeof permanent | typeof deferred | 'retryAfterMs', unknown>
+    if (branded[permanent] === true) return { permanent: true }
     if (branded[deferred] === true) return { deferred: true }
     if (branded[retryLater] === true && typeof branded.retryAfterMs === 'number') {
       return { retryAfterMs: branded.retryAfterMs }

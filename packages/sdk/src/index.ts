@@ -8,7 +8,7 @@ export { type Call, ExecutionCalls, InstallationCalls, JobCalls, PoolCalls } fro
 export { type EndedExecution, ExecutionFailed, ExecutionHandle } from './client/handle.ts'
 export type { CallAnswer, CallInput, OperationId } from './client/operations.ts'
 export { type VerifyOptions, type VerifyResult, type VerifyVerdict, verifyAll } from './client/verify.ts'
-export { type AbortCode, AbortReason, Deferred, NeverAgain, RetryLater } from './errors.ts'
+export { type AbortCode, AbortReason, Deferred, PermanentError, RetryLater } from './errors.ts'
 export {
   defineHandler,
   definitionOf,

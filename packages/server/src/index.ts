@@ -9,7 +9,7 @@ export {
   type HandlerContext,
   type HandlerDefinition,
   implementHandler,
-  NeverAgain,
+  PermanentError,
   type RegisteredHandler,
   RetryLater,
 } from '@carillon/sdk'

@@ -19,7 +19,7 @@ export const reports: Operation[] = [
   ending('an attempt fails with progress', 2, (random) => ({
     ...{ outcome: 'FAILED', errorName: 'Broken', progress: `{"at":${random.between(1, 99)}}` },
   })),
-  ending('an attempt fails for good', 1, () => ({ outcome: 'FAILED', errorName: 'Broken', neverAgain: true })),
+  ending('an attempt fails for good', 1, () => ({ outcome: 'FAILED', errorName: 'Broken', permanent: true })),
   ending('an attempt fails with an error that is not retried', 1, () => ({ outcome: 'FAILED', errorName: 'Hopeless' })),
   ending('an attempt asks for a time to come back', 1, (random) => ({
     ...{ outcome: 'FAILED', errorName: 'Broken', retryAfterMs: random.between(0, 20_000) },
@@ -244,14 +244,14 @@ async function reportBoth({ world, rig }: Sides, told: Told[]): Promise<'ACCEPTE
 
 /** The same as a worker writes it. */
 function spoken(executionId: string, fence: number, said: Said, startedAt: number | null): ReportedOutcome {
-  const { outcome, errorName, retryAfterMs, neverAgain, progress } = said
+  const { outcome, errorName, retryAfterMs, permanent, progress } = said
   const common = { executionId, fence, startedAt, finishedAt: 0 }
   const noted = progress !== undefined && { progress }
   switch (outcome) {
     case 'SUCCEEDED':
       return { ...common, outcome, result: said.result ?? null }
     case 'FAILED':
-      return { ...common, outcome, error: error(errorName!), ...noted, ...{ retryAfterMs, neverAgain } }
+      return { ...common, outcome, error: error(errorName!), ...noted, ...{ retryAfterMs, permanent } }
     case 'TIMED_OUT':
       return { ...common, outcome, error: error(errorName!), ...noted }
     case 'HANDED_BACK':

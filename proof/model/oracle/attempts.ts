@@ -12,7 +12,7 @@ export interface Said {
   startedAt?: number
   errorName?: string
   retryAfterMs?: number
-  neverAgain?: boolean
+  permanent?: boolean
   result?: string
   progress?: string
 }
@@ -120,7 +120,7 @@ function handedBack(world: World, execution: Execution, { reason, began }: Said)
 function failed(world: World, { work, deadlineAt }: Execution, lease: Lease, said: Said, outcome: Failure): Next {
   const dead = (reason: string): Next => ({ what: 'END', state: 'DEAD', reason })
   if (work.atMostOnce) return dead(outcome === 'FAILED' ? 'NOT_RETRYABLE' : 'OUTCOME_UNKNOWN')
-  if (said.neverAgain || (said.errorName && work.notRetryable.includes(said.errorName))) return dead('NOT_RETRYABLE')
+  if (said.permanent || (said.errorName && work.notRetryable.includes(said.errorName))) return dead('NOT_RETRYABLE')
   if (lease.attempt >= work.maxAttempts) return dead('ATTEMPTS_USED_UP')
   const at = world.now + (said.retryAfterMs ?? delayMs(work, lease.attempt))
   return deadlineAt !== null && at >= deadlineAt ? dead('DEADLINE') : { what: 'AGAIN', at, reason: null }

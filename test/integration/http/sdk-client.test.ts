@@ -1,5 +1,5 @@
 import { silentLogger } from '@carillon/contract/process'
-import { createClient, defineHandler, ExecutionFailed, NeverAgain } from '@carillon/sdk'
+import { createClient, defineHandler, ExecutionFailed, PermanentError } from '@carillon/sdk'
 import { type Carillon, createCarillon } from '@carillon/server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -19,7 +19,7 @@ beforeAll(async () => {
   carillon = await createCarillon({ databaseUrl: node.databaseUrl, logLevel: 'error' })
   carillon.handle(greet, async (ctx) => `Hello ${ctx.payload.name}`)
   carillon.handle(fail, async () => {
-    throw new NeverAgain('no')
+    throw new PermanentError('no')
   })
   carillon.handle(
     hang,

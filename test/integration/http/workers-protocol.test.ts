@@ -157,7 +157,7 @@ describe('a worker', () => {
     const error = { name: 'E\0', message: 'm'.repeat(100_000), stack: '\ud800' }
     const ends = [
       { outcome: 'FAILED', error, retryAfterMs: 7_200_000, progress: { kept: true } },
-      { outcome: 'FAILED', error, neverAgain: true },
+      { outcome: 'FAILED', error, permanent: true },
       { outcome: 'TIMED_OUT' },
       { outcome: 'CANCELLED' },
       { outcome: 'HANDED_BACK' },

@@ -1,5 +1,5 @@
 import { setTimeout as after } from 'node:timers/promises'
-import { defineHandler, ExecutionFailed, NeverAgain, RetryLater } from '@carillon/server'
+import { defineHandler, ExecutionFailed, PermanentError, RetryLater } from '@carillon/server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { quickTimes, type TestCarillon, testCarillon } from '../../support/carillon.ts'
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
     })
     carillon.handle(failing, async (ctx) => {
       if (ctx.attempt > ctx.payload.times) return `succeeded in attempt ${ctx.attempt}`
-      if (ctx.payload.how === 'never') throw new NeverAgain('no use')
+      if (ctx.payload.how === 'never') throw new PermanentError('no use')
       if (ctx.payload.how === 'later') throw new RetryLater(10, 'soon')
       const error = new Error('it broke')
       if (ctx.payload.how === 'named') error.name = 'CardDeclined'

@@ -1,5 +1,5 @@
 /** A job that fails again and again is paused, if it asks for it. */
-import { defineHandler, NeverAgain } from '@carillon/server'
+import { defineHandler, PermanentError } from '@carillon/server'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { quickTimes, type TestCarillon, testCarillon } from '../../support/carillon.ts'
@@ -13,7 +13,7 @@ beforeAll(async () => {
   node = await testCarillon(
     (carillon) =>
       carillon.handle(job, async () => {
-        if (fails) throw new NeverAgain('it cannot work')
+        if (fails) throw new PermanentError('it cannot work')
       }),
     quickTimes,
   )

@@ -99,7 +99,7 @@ describe('an execution that somebody outside has', () => {
     expect(stale).toMatchObject({ status: 409, body: { code: 'FENCE_STALE' } })
     expect(await stage.read(id)).toMatchObject({ state: 'RUNNING', attempt: 2 })
     expect(await audit(id)).toHaveLength(1)
-    const last = { outcome: 'FAILED', neverAgain: true }
+    const last = { outcome: 'FAILED', permanent: true }
     expect(await stage.complete(id, tokens.get(id)!, last)).toMatchObject({ status: 200 })
     const record = await stage.read(id)
     expect(record).toMatchObject({ state: 'DEAD', error: { name: 'TargetFailed' } })
@@ -129,7 +129,7 @@ describe('an execution that somebody outside has', () => {
   })
 
   it('may be reported before the target has even answered', async () => {
-    for (const body of [{ outcome: 'SUCCEEDED' }, { outcome: 'FAILED', neverAgain: true }]) {
+    for (const body of [{ outcome: 'SUCCEEDED' }, { outcome: 'FAILED', permanent: true }]) {
       const answers: number[] = []
       before = async (id) => answers.push((await stage.complete(id, tokens.get(id)!, body)).status)
       const id = await stage.submit({ http: { url: server.url } })

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { setTimeout as after } from 'node:timers/promises'
-import { defineHandler, NeverAgain } from '@carillon/server'
+import { defineHandler, PermanentError } from '@carillon/server'
 import { implementHandler } from '@carillon/server/testing'
 import { expect, it } from 'vitest'
 import { starts, testCarillonAt } from './test-carillon.test-support.ts'
@@ -34,7 +34,7 @@ it('an attempt that fails comes back after its backoff, and not before', async (
 
 it('dead letters in a row pause a job that asks for it', async () => {
   const failing = implementHandler(work, async () => {
-    throw new NeverAgain('no')
+    throw new PermanentError('no')
   })
   await using carillon = await testCarillonAt(now, { handlers: [failing] })
   const { jobId } = await carillon.schedule(work, { n: 1 }, { cron: '0 * * * *', pauseAfterFailures: 3 })

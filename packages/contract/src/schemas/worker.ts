@@ -153,7 +153,7 @@ const retryAfterMs = Type.Optional(
     description: 'Milliseconds until the next attempt, instead of what the retry policy says.',
   }),
 )
-const neverAgain = Type.Optional(
+const permanent = Type.Optional(
   Type.Boolean({ description: 'True: no further attempt, whatever the retry policy says.' }),
 )
 
@@ -186,7 +186,7 @@ const outcomes = [
       Described(Json, 'What the handler returned: any JSON value, at most 256 KiB and 96 levels deep.'),
     ),
   }),
-  outcome('FAILED', { error: ReportedError, retryAfterMs, neverAgain, progress }),
+  outcome('FAILED', { error: ReportedError, retryAfterMs, permanent, progress }),
   outcome('TIMED_OUT', { error: Type.Optional(ReportedError), progress }),
   outcome('CANCELLED', { error: Type.Optional(ReportedError) }),
   outcome('HANDED_BACK', {
@@ -284,7 +284,7 @@ export const CompletionInput = Type.Object(
     result: Type.Optional(Described(Json, 'SUCCEEDED: any JSON value, at most 256 KiB and 96 levels deep.')),
     error: Type.Optional(Described(ReportedError, 'FAILED: what went wrong.')),
     retryAfterMs,
-    neverAgain,
+    permanent,
   },
   { ...closed, title: 'CompletionInput', description: 'How an execution ended that a service outside ran.' },
 )

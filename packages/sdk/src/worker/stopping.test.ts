@@ -1,7 +1,7 @@
 import { CarillonError } from '@carillon/contract'
 import { silentLogger } from '@carillon/contract/process'
 import { describe, expect, test } from 'vitest'
-import { NeverAgain } from '../errors.ts'
+import { PermanentError } from '../errors.ts'
 import { aborted, handler, startRig, Tally } from './testing/rig.ts'
 import { execution, ScriptedTransport } from './testing/scripted-transport.ts'
 import { Worker } from './worker.ts'
@@ -59,7 +59,7 @@ describe('stop', () => {
       if (ctx.payload === 'deaf') return new Promise((resolve) => setTimeout(resolve, 100))
       const reason = await aborted(ctx.signal)
       if (ctx.payload === 'throws') throw reason
-      if (ctx.payload === 'never') throw new NeverAgain('no point')
+      if (ctx.payload === 'never') throw new PermanentError('no point')
     })
     const given = ['throws', 'returns', 'never', 'deaf'].map((how) => execution({ payload: how }))
     rig.transport.offer(...given)
@@ -69,7 +69,7 @@ describe('stop', () => {
     expect(given.map(({ executionId }) => rig.transport.outcomes.get(executionId))).toMatchObject([
       handedBack('throws'),
       handedBack('returns'),
-      { outcome: 'FAILED', neverAgain: true },
+      { outcome: 'FAILED', permanent: true },
       { outcome: 'SUCCEEDED' },
     ])
   })

@@ -75,7 +75,7 @@ describe('what a worker says', () => {
 
   it.each<[string, Partial<Said>, ExecutionRules, object]>([
     ['asks for later', { retryAfterMs: 60_000 }, rules(), { next: 'RETRY', retryAt: 1_700_000_060_001 }],
-    ['says never again', { neverAgain: true }, rules(), { next: 'DEAD', reason: 'NOT_RETRYABLE', retryAt: null }],
+    ['says it is permanent', { permanent: true }, rules(), { next: 'DEAD', reason: 'NOT_RETRYABLE', retryAt: null }],
     ['was the last attempt', {}, rules({ attempt: 3 }), { next: 'DEAD', reason: 'ATTEMPTS_USED_UP' }],
     ['was the last but one', {}, rules({ attempt: 2 }), { next: 'RETRY' }],
     ['ran out of time', {}, rules({ deadlineAt: now + 500 }), { next: 'DEAD', reason: 'DEADLINE' }],

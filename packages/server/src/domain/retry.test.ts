@@ -98,7 +98,7 @@ describe('after a failed attempt', () => {
   })
 
   it('the handler may end it', () => {
-    const verdict = afterFailure(failed({ neverAgain: true, retryAfterMs: 5 }), rules(), now, 0)
+    const verdict = afterFailure(failed({ permanent: true, retryAfterMs: 5 }), rules(), now, 0)
     expect(verdict).toEqual({ next: 'DEAD', reason: 'NOT_RETRYABLE' })
   })
 

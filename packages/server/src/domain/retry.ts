@@ -11,7 +11,7 @@ export interface FailedAttempt {
   /** The handler asked to wait this long. */
   retryAfterMs?: number
   /** The handler said that trying again is of no use. */
-  neverAgain?: boolean
+  permanent?: boolean
 }
 
 export interface FailureRules {
@@ -31,7 +31,7 @@ export function afterFailure(failed: FailedAttempt, rules: FailureRules, now: nu
     return { next: 'DEAD', reason: failed.outcome === 'FAILED' ? 'NOT_RETRYABLE' : 'OUTCOME_UNKNOWN' }
   }
   const notRetryable = failed.errorName !== null && retryPolicy.nonRetryableErrors?.includes(failed.errorName)
-  if (failed.neverAgain || notRetryable) return { next: 'DEAD', reason: 'NOT_RETRYABLE' }
+  if (failed.permanent || notRetryable) return { next: 'DEAD', reason: 'NOT_RETRYABLE' }
   if (failed.attempt >= retryPolicy.maxAttempts) return { next: 'DEAD', reason: 'ATTEMPTS_USED_UP' }
   const { retryAfterMs: asked } = failed
   const wish = asked !== undefined && !Number.isNaN(asked)

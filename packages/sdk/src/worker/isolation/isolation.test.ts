@@ -50,8 +50,8 @@ describe.each(['THREAD', 'PROCESS'] as const)('isolation %s', (isolation) => {
     const half = { outcome: 'FAILED', error: { message: 'half-way' }, progress: '{"page":3}', log: ['a line'] }
     expect(await run(rig, 'progress')).toMatchObject(half)
     expect(await run(rig, 'later')).toMatchObject({ outcome: 'FAILED', retryAfterMs: 700 })
-    expect(await run(rig, 'never')).toMatchObject({ outcome: 'FAILED', neverAgain: true })
-    expect(await run(rig, 'bad-result')).toMatchObject({ neverAgain: true, error: { name: 'RESULT_INVALID' } })
+    expect(await run(rig, 'never')).toMatchObject({ outcome: 'FAILED', permanent: true })
+    expect(await run(rig, 'bad-result')).toMatchObject({ permanent: true, error: { name: 'RESULT_INVALID' } })
     expect(await run(rig, 'complete')).toMatchObject({
       error: { message: expect.stringContaining('completeInModule') },
     })
@@ -113,11 +113,11 @@ describe.each(['THREAD', 'PROCESS'] as const)('isolation %s', (isolation) => {
   test('asks both schemas in the worker', async () => {
     const strict = defineHandler({ name: 'test', payload: z.string().min(3), result: z.number() })
     await using rig = await isolated({ isolation, definition: strict })
-    expect(await run(rig, 'x')).toMatchObject({ error: { name: 'PayloadInvalid' }, neverAgain: true })
-    expect(await run(rig, 'who')).toMatchObject({ error: { name: 'RESULT_INVALID' }, neverAgain: true })
+    expect(await run(rig, 'x')).toMatchObject({ error: { name: 'PayloadInvalid' }, permanent: true })
+    expect(await run(rig, 'who')).toMatchObject({ error: { name: 'RESULT_INVALID' }, permanent: true })
     const odd = defineHandler({ name: 'test', payload: z.string().transform(() => () => 1) })
     await using unclonable = await isolated({ isolation, definition: odd })
-    expect(await run(unclonable, 'x')).toMatchObject({ error: { name: 'PayloadInvalid' }, neverAgain: true })
+    expect(await run(unclonable, 'x')).toMatchObject({ error: { name: 'PayloadInvalid' }, permanent: true })
     expect(await run(unclonable, 'x')).toMatchObject({ error: { name: 'PayloadInvalid' } })
   })
 

@@ -56,12 +56,12 @@ describe('a remote worker', () => {
 
   test('reports every kind of outcome in the words of the contract', async () => {
     await using node = await scriptedNode()
-    const { NeverAgain, RetryLater } = await import('../../errors.ts')
+    const { PermanentError, RetryLater } = await import('../../errors.ts')
     const given = ['fail', 'later', 'never'].map((payload) => execution({ payload }))
     await using _ = await rigOf([node], ({ payload, heartbeat }) => {
       heartbeat({ at: payload })
       if (payload === 'later') throw new RetryLater(Number.MAX_SAFE_INTEGER)
-      throw payload === 'never' ? new NeverAgain('no') : new Error('oh')
+      throw payload === 'never' ? new PermanentError('no') : new Error('oh')
     })
     node.transport.offer(...given)
     const [fail, later, never] = await Promise.all(given.map((one) => node.transport.outcomeOf(one)))
@@ -71,7 +71,7 @@ describe('a remote worker', () => {
       progress: '{"at":"fail"}',
     })
     expect(later).toMatchObject({ outcome: 'FAILED', retryAfterMs: 366 * 86_400_000 })
-    expect(never).toMatchObject({ outcome: 'FAILED', neverAgain: true })
+    expect(never).toMatchObject({ outcome: 'FAILED', permanent: true })
   })
 
   test.each([

@@ -29,7 +29,7 @@ describe('a report that is refused for what it says', () => {
     for (const { executionId } of others) expect(transport.outcomes.get(executionId)!.outcome).toBe('SUCCEEDED')
     expect(transport.outcomes.get(odd!.executionId)).toMatchObject({
       outcome: 'FAILED',
-      neverAgain: true,
+      permanent: true,
       error: { name: 'REPORT_VALIDATION', message: expect.stringContaining('not like this') },
     })
   })

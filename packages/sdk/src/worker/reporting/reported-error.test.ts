@@ -1,6 +1,6 @@
 import { limits } from '@carillon/contract'
 import { describe, expect, test } from 'vitest'
-import { NeverAgain, RetryLater } from '../../errors.ts'
+import { PermanentError, RetryLater } from '../../errors.ts'
 import { LogLines } from './log-lines.ts'
 import { failureOf, reportedError } from './reported-error.ts'
 
@@ -60,8 +60,11 @@ describe('failureOf', () => {
       retryAfterMs: 1_501,
       error: { message: 'busy' },
     })
-    expect(failureOf(new NeverAgain('bad order'))).toMatchObject({ neverAgain: true, error: { name: 'NeverAgain' } })
-    expect(failureOf(new Error('x'))).not.toHaveProperty('neverAgain')
+    expect(failureOf(new PermanentError('bad order'))).toMatchObject({
+      permanent: true,
+      error: { name: 'PermanentError' },
+    })
+    expect(failureOf(new Error('x'))).not.toHaveProperty('permanent')
     expect(failureOf(hostile)).not.toHaveProperty('retryAfterMs')
     expect(() => new RetryLater(Number.NaN)).toThrow(RangeError)
   })

@@ -11,7 +11,7 @@ import { clip } from './text.ts'
 export interface Failure {
   error: ReportedError
   retryAfterMs?: number
-  neverAgain?: boolean
+  permanent?: boolean
   /** It did not fail: somebody else will report its end. */
   deferred?: boolean
 }
@@ -26,7 +26,7 @@ export function failureOf(thrown: unknown): Failure {
 
 /** A failure that trying again cannot help. */
 export function finalFailure(name: string, message: string): Failure {
-  return { error: { name, message: clip(message, messageBytes) }, neverAgain: true }
+  return { error: { name, message: clip(message, messageBytes) }, permanent: true }
 }
 
 export function reportedError(thrown: unknown): ReportedError {

@@ -60,7 +60,7 @@ export function stopped(held: Held, finishedAt: number, failure: Failure | null)
     case 'TIMED_OUT':
       return timedOut(held, finishedAt, message)
     case 'SHUTDOWN':
-      if (failure?.neverAgain) return failed(held, finishedAt, failure)
+      if (failure?.permanent) return failed(held, finishedAt, failure)
       return handedBack(held, finishedAt, held.startedAt === null ? 'NOT_STARTED' : 'SHUTDOWN')
     case 'CANCELLED':
       return failure === null

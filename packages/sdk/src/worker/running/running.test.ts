@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { NeverAgain, RetryLater } from '../../errors.ts'
+import { PermanentError, RetryLater } from '../../errors.ts'
 import { defineHandler } from '../../handler.ts'
 import { handler, startRig } from '../testing/rig.ts'
 import { execution, ScriptedTransport } from '../testing/scripted-transport.ts'
@@ -90,13 +90,13 @@ describe('a handler', () => {
     ['throws undefined', () => Promise.reject(undefined), { outcome: 'FAILED', error: { message: 'Threw undefined' } }],
     ['returns a bad thenable', () => badThenable, { outcome: 'FAILED', error: { message: 'then throws' } }],
     ['asks for later', () => Promise.reject(new RetryLater(500)), { outcome: 'FAILED', retryAfterMs: 500 }],
-    ['says never again', () => Promise.reject(new NeverAgain('x')), { outcome: 'FAILED', neverAgain: true }],
-    ['returns a function', () => () => 1, { outcome: 'FAILED', neverAgain: true, error: { name: 'RESULT_INVALID' } }],
+    ['says it is permanent', () => Promise.reject(new PermanentError('x')), { outcome: 'FAILED', permanent: true }],
+    ['returns a function', () => () => 1, { outcome: 'FAILED', permanent: true, error: { name: 'RESULT_INVALID' } }],
     ['returns a BigInt', async () => ({ n: 1n }), { outcome: 'FAILED', error: { name: 'RESULT_INVALID' } }],
     [
       'returns too much',
       async () => 'x'.repeat(300_000),
-      { outcome: 'FAILED', neverAgain: true, error: { name: 'RESULT_TOO_LARGE' } },
+      { outcome: 'FAILED', permanent: true, error: { name: 'RESULT_TOO_LARGE' } },
     ],
     ['returns null', async () => null, { outcome: 'SUCCEEDED', result: 'null' }],
     ['returns without a promise', () => 7, { outcome: 'SUCCEEDED', result: '7' }],
@@ -128,7 +128,7 @@ describe('a handler', () => {
     rig.transport.offer(good, bad, early)
     expect(await rig.transport.outcomeOf(good)).toMatchObject({ outcome: 'SUCCEEDED' })
     for (const given of [bad, early]) {
-      const expected = { outcome: 'FAILED', neverAgain: true, error: { name: 'PayloadInvalid' } }
+      const expected = { outcome: 'FAILED', permanent: true, error: { name: 'PayloadInvalid' } }
       expect(await rig.transport.outcomeOf(given)).toMatchObject(expected)
     }
     expect(seen).toEqual([1_000])
@@ -145,7 +145,7 @@ describe('a handler', () => {
     answer = { n: 'x' }
     const bad = execution()
     rig.transport.offer(bad)
-    const expected = { outcome: 'FAILED', neverAgain: true, error: { name: 'RESULT_INVALID' } }
+    const expected = { outcome: 'FAILED', permanent: true, error: { name: 'RESULT_INVALID' } }
     expect(await rig.transport.outcomeOf(bad)).toMatchObject(expected)
   })
 

@@ -1,5 +1,5 @@
 /** What is connected to is what was checked: names that change their mind, redirects, every notation. */
-import { NeverAgain } from '@carillon/sdk'
+import { PermanentError } from '@carillon/sdk'
 import { describe, expect, it } from 'vitest'
 import { TargetFailed } from './answer.ts'
 import type { Resolve } from './checked-agent.ts'
@@ -88,7 +88,7 @@ describe('a redirect', () => {
       await using server = await redirecting(307, () => `${to}:9/`)
       await using http = trial({ allow: ['front.example'] }, names(['127.0.0.1'], ['127.0.0.2']).resolve)
       const failed = await http.run({ url: `http://front.example:${server.port}/` }).catch((error: unknown) => error)
-      expect(failed).toBeInstanceOf(NeverAgain)
+      expect(failed).toBeInstanceOf(PermanentError)
       expect((failed as Error).message).toMatch(/leads to .+, an address that is loopback/)
     },
   )
@@ -134,7 +134,7 @@ describe('a redirect', () => {
     await using server = await redirecting(307, (url) => `/${Number(url.slice(1)) + 1}`)
     await using http = trial({ allow: ['127.0.0.1'] })
     await expect(http.run({ url: `${server.url}/0` })).rejects.toEqual(
-      new NeverAgain('the target redirects more than 3 times'),
+      new PermanentError('the target redirects more than 3 times'),
     )
     expect(server.received.map(({ url }) => url)).toEqual(['/0', '/1', '/2', '/3'])
   })
@@ -142,7 +142,7 @@ describe('a redirect', () => {
   it.each([301, 302, 303])('by %s is a failure for good', async (status) => {
     await using server = await redirecting(status, () => '/elsewhere')
     await using http = trial({ allow: ['127.0.0.1'] })
-    await expect(http.run({ url: server.url })).rejects.toBeInstanceOf(NeverAgain)
+    await expect(http.run({ url: server.url })).rejects.toBeInstanceOf(PermanentError)
     expect(server.received).toHaveLength(1)
   })
 

@@ -1,5 +1,5 @@
 import { limits } from '@carillon/contract'
-import { Deferred, NeverAgain, RetryLater } from '@carillon/sdk'
+import { Deferred, PermanentError, RetryLater } from '@carillon/sdk'
 import { describe, expect, it } from 'vitest'
 import { judge, retryAfter, TargetFailed } from './answer.ts'
 import type { Incoming } from './exchange.ts'
@@ -48,7 +48,7 @@ describe('a success', () => {
 
   it('is deferred by 202, unless another origin says it', () => {
     expect(thrown(answer(202))).toBeInstanceOf(Deferred)
-    expect(thrown(answer(202, { bound: false }))).toBeInstanceOf(NeverAgain)
+    expect(thrown(answer(202, { bound: false }))).toBeInstanceOf(PermanentError)
   })
 })
 
@@ -61,7 +61,7 @@ describe('a failure', () => {
   })
 
   it.each([300, 301, 302, 303, 304, 400, 401, 403, 404, 410, 422, 499])('%s is not', (status) => {
-    expect(thrown(answer(status, { headers: { 'retry-after': '7' } }))).toBeInstanceOf(NeverAgain)
+    expect(thrown(answer(status, { headers: { 'retry-after': '7' } }))).toBeInstanceOf(PermanentError)
   })
 
   it('says what the target said, within limits', () => {

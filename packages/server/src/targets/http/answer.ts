@@ -1,6 +1,6 @@
-/** What an answer means: done, handed over, once more, or never again. */
+/** What an answer means: success, deferral, a retry, or a permanent failure. */
 import { JsonText, numbersIn } from '@carillon/contract'
-import { Deferred, encodeJson, NeverAgain, RetryLater } from '@carillon/sdk'
+import { Deferred, encodeJson, PermanentError, RetryLater } from '@carillon/sdk'
 import type { Incoming } from './exchange.ts'
 
 /** Failed, and the retry policy decides. */
@@ -25,14 +25,14 @@ export function judge(incoming: Incoming, now: number): HttpResult | JsonText {
   const { status, text, bound } = incoming
   if (status === 202) {
     if (bound) throw new Deferred()
-    throw new NeverAgain(
+    throw new PermanentError(
       'the target answered 202 after a redirect to another origin, which has no token to report with',
     )
   }
   if (status >= 200 && status < 300) return resultOf(incoming)
   const excerpt = text.length > excerptLength ? `${text.slice(0, excerptLength)}…` : text
   const message = `the target answered ${status}${excerpt.trim() === '' ? '' : `: ${excerpt.trim()}`}`
-  if (!retried.has(status) && status < 500) throw new NeverAgain(message)
+  if (!retried.has(status) && status < 500) throw new PermanentError(message)
   const retryAfterMs = retryAfter(incoming.headers['retry-after'], now)
   throw retryAfterMs === null ? new TargetFailed(message) : new RetryLater(retryAfterMs, message)
 }

@@ -3,7 +3,7 @@
  * What belongs to this target alone (the job's headers, the signature, the token) does not go to another origin, and
  * nothing goes from https to http.
  */
-import { NeverAgain } from '@carillon/sdk'
+import { PermanentError } from '@carillon/sdk'
 import { type Dispatcher, request } from 'undici'
 import { parseUrl, type UrlRules, urlRefusal } from './url-rules.ts'
 
@@ -40,7 +40,7 @@ export async function exchange(outgoing: Outgoing, options: ExchangeOptions): Pr
   let { url } = outgoing
   for (let redirects = 0; ; redirects++) {
     const refusal = urlRefusal(url, options.rules)
-    if (refusal) throw new NeverAgain(`the target ${refusal.message}`)
+    if (refusal) throw new PermanentError(`the target ${refusal.message}`)
     const bound = url.origin === outgoing.url.origin
     const { statusCode, headers, body } = await request(url, {
       method: outgoing.method,
@@ -53,15 +53,16 @@ export async function exchange(outgoing: Outgoing, options: ExchangeOptions): Pr
       return { status: statusCode, headers, bound, ...(await read(body, options.maxBytes)) }
     }
     body.on('error', () => {}).destroy()
-    if (redirects === maxRedirects) throw new NeverAgain(`the target redirects more than ${maxRedirects} times`)
+    if (redirects === maxRedirects) throw new PermanentError(`the target redirects more than ${maxRedirects} times`)
     url = redirected(url, headers.location)
   }
 }
 
 function redirected(from: URL, location: string | string[] | undefined): URL {
   const to = typeof location === 'string' ? parseUrl(location, from) : null
-  if (!(to instanceof URL)) throw new NeverAgain('the target redirects without saying where to')
-  if (from.protocol === 'https:' && to.protocol === 'http:') throw new NeverAgain('the target redirects to plain http')
+  if (!(to instanceof URL)) throw new PermanentError('the target redirects without saying where to')
+  if (from.protocol === 'https:' && to.protocol === 'http:')
+    throw new PermanentError('the target redirects to plain http')
   return to
 }
 

@@ -1,4 +1,4 @@
-import { Deferred, NeverAgain, RetryLater, verifyWebhook } from '@carillon/sdk'
+import { Deferred, PermanentError, RetryLater, verifyWebhook } from '@carillon/sdk'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { TargetFailed } from './answer.ts'
 import { type TestServer, testServer, trial } from './http-target.test-support.ts'
@@ -89,7 +89,7 @@ describe('a request', () => {
 
   it('is not made if the operator does not allow it any more', async () => {
     await using http = trial()
-    await expect(http.run({ url: server.url })).rejects.toBeInstanceOf(NeverAgain)
+    await expect(http.run({ url: server.url })).rejects.toBeInstanceOf(PermanentError)
     await expect(http.run({ url: server.url }, { target: null })).rejects.toThrow('has no HTTP target')
     expect(server.received).toEqual([])
   })
@@ -131,7 +131,7 @@ describe('an answer', () => {
     const later = await http.run({ url: `${server.url}/503` }).catch((error: unknown) => error)
     expect(later).toBeInstanceOf(RetryLater)
     expect(later).toMatchObject({ retryAfterMs: 30_000, message: 'the target answered 503: later' })
-    await expect(http.run({ url: `${server.url}/404` })).rejects.toBeInstanceOf(NeverAgain)
+    await expect(http.run({ url: `${server.url}/404` })).rejects.toBeInstanceOf(PermanentError)
   })
 
   it('without end is read to the limit only', async () => {

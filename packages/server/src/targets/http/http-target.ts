@@ -3,7 +3,7 @@
  * policy goes by. Secrets exist here only while the request is made, and nothing that leaves this file holds one.
  */
 import { CarillonError, type JsonText, limits, type WireJobInput } from '@carillon/contract'
-import { Deferred, type HandlerContext, NeverAgain, RetryLater, signWebhook } from '@carillon/sdk'
+import { Deferred, type HandlerContext, PermanentError, RetryLater, signWebhook } from '@carillon/sdk'
 import type { Dispatcher } from 'undici'
 import { type SecretRefs, SecretUnavailable } from '../../config/secret-refs.ts'
 import { monotonicMs } from '../../lib/clock.ts'
@@ -34,7 +34,7 @@ export class HttpTargetRunner {
 
   async run(ctx: HandlerContext): Promise<HttpResult | JsonText> {
     const target = (ctx.target as { http?: HttpTarget } | null)?.http
-    if (!target) throw new NeverAgain('the execution has no HTTP target')
+    if (!target) throw new PermanentError('the execution has no HTTP target')
     this.#check(target)
     const secrets: string[] = []
     const outgoing = await this.#outgoing(target, ctx, secrets)
@@ -54,7 +54,7 @@ export class HttpTargetRunner {
       say(`${incoming.status}`)
       return judge({ ...incoming, text: redaction.clean(incoming.text) }, ctx.now().getTime())
     } catch (error) {
-      if (error instanceof Deferred || error instanceof NeverAgain || error instanceof RetryLater) throw error
+      if (error instanceof Deferred || error instanceof PermanentError || error instanceof RetryLater) throw error
       if (error instanceof TargetFailed) throw error
       ctx.signal.throwIfAborted()
       const message = tooLong.aborted
@@ -69,7 +69,7 @@ export class HttpTargetRunner {
     try {
       this.#options.rules.check({ http })
     } catch (error) {
-      if (error instanceof CarillonError) throw new NeverAgain(error.message)
+      if (error instanceof CarillonError) throw new PermanentError(error.message)
       throw error
     }
   }

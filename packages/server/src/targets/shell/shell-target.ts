@@ -3,7 +3,7 @@
  * on its standard input; the end of what it prints is kept, however much that is.
  */
 import type { WireJobInput } from '@carillon/contract'
-import { type HandlerContext, NeverAgain } from '@carillon/sdk'
+import { type HandlerContext, PermanentError } from '@carillon/sdk'
 import { ProcessGroup } from './process-group.ts'
 import { Tail } from './tail.ts'
 
@@ -41,7 +41,7 @@ export class ShellTargetRunner {
 
   async run(ctx: HandlerContext): Promise<ShellResult> {
     const target = (ctx.target as { shell?: ShellTarget } | null)?.shell
-    if (!target) throw new NeverAgain('the execution has no shell target')
+    if (!target) throw new PermanentError('the execution has no shell target')
     const path = this.#options.programs.get(target.command)
     // Another node may have it.
     if (path === undefined) throw new ProgramFailed(`${target.command} is not on the list of this node’s operator`)

@@ -1,7 +1,7 @@
 /** What isolated handlers do in tests, by the first word of the payload. */
 import { writeSync } from 'node:fs'
 import { threadId } from 'node:worker_threads'
-import { NeverAgain, RetryLater } from '../../../errors.ts'
+import { PermanentError, RetryLater } from '../../../errors.ts'
 import type { HandlerContext } from '../../running/context.ts'
 
 export default async function run(ctx: HandlerContext): Promise<unknown> {
@@ -21,7 +21,7 @@ export default async function run(ctx: HandlerContext): Promise<unknown> {
     case 'later':
       throw new RetryLater(700)
     case 'never':
-      throw new NeverAgain('no point')
+      throw new PermanentError('no point')
     case 'loop':
       for (;;);
     case 'say-and-end':

@@ -55,15 +55,15 @@ async function report(ending: Ending, { completion }: Services): Promise<void> {
 type Said = Extract<Ending, { from: 'WORKER' }>['said']
 
 function said(body: CompletionInput, lease: { executionId: string; fence: number }, { clock }: Services): Said {
-  const { outcome, result, error, retryAfterMs, neverAgain } = body
+  const { outcome, result, error, retryAfterMs, permanent } = body
   const base = { ...lease, startedAt: null, finishedAt: clock.now() }
   if (outcome === 'SUCCEEDED') {
-    refuse({ error, retryAfterMs, neverAgain }, 'FAILED')
+    refuse({ error, retryAfterMs, permanent }, 'FAILED')
     return { ...base, outcome, result: result === undefined ? null : encodeJson(result, 'result') }
   }
   refuse({ result }, 'SUCCEEDED')
   const cause = error ?? { name: 'TargetFailed', message: 'the target reported a failure without saying why' }
-  const wishes = { ...(retryAfterMs !== undefined && { retryAfterMs }), ...(neverAgain && { neverAgain }) }
+  const wishes = { ...(retryAfterMs !== undefined && { retryAfterMs }), ...(permanent && { permanent }) }
   return { ...base, outcome: 'FAILED', error: reportedError(cause), ...wishes }
 }
 

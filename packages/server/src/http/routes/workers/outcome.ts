@@ -21,11 +21,11 @@ export function outcomeOf(said: OutcomeInput, now: number, tooLarge: HeldExecuti
       const result = jsonText(said.result, 'result')
       if (!(result instanceof CarillonError)) return { ...base, outcome: 'SUCCEEDED', result }
       const error = { name: result.code, message: result.message }
-      return { ...base, outcome: 'FAILED', error, neverAgain: true }
+      return { ...base, outcome: 'FAILED', error, permanent: true }
     }
     case 'FAILED': {
-      const { retryAfterMs, neverAgain } = said
-      const wishes = { ...(retryAfterMs !== undefined && { retryAfterMs }), ...(neverAgain && { neverAgain }) }
+      const { retryAfterMs, permanent } = said
+      const wishes = { ...(retryAfterMs !== undefined && { retryAfterMs }), ...(permanent && { permanent }) }
       const progress = progressText(said, tooLarge)
       return { ...base, outcome: 'FAILED', error: reportedError(said.error), ...wishes, progress }
     }

@@ -3,7 +3,7 @@ import { isReturn, runsByExecution } from './leases.ts'
 
 export const atMostOnceStartsOnce: Checker = {
   name: 'at-most-once-starts-once',
-  promise: 'An execution with delivery AT_MOST_ONCE is never started twice, unless a person brings it back.',
+  promise: 'An execution with delivery AT_MOST_ONCE is never started twice, unless a person replays it.',
   check({ executions, runs }) {
     const byExecution = runsByExecution(runs)
     return executions

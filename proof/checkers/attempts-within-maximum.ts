@@ -1,4 +1,4 @@
-/** Handed back or lost before it began, an execution has used no attempt; brought back by a person, it has all again. */
+/** Handed back or lost before it began, an execution has used no attempt; replayed by a person, it has all of them again. */
 import type { Checker, Finding, LedgerRow, Run } from '../history.ts'
 import { isReturn, isWhole, runsByExecution } from './leases.ts'
 

@@ -73,7 +73,7 @@ describe('a good history', () => {
       ),
     ],
     [
-      'a dead letter brought back by a person',
+      'a dead letter replayed by a person',
       historyOf([
         {
           row: occurrence(1, {

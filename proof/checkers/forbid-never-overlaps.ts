@@ -8,7 +8,7 @@ import { isReturn, rightfulStarts, runsByExecution } from './leases.ts'
 
 interface Work {
   executionId: string
-  /** When it fired, or was brought back. */
+  /** When it fired, or was replayed. */
   admittedAt: number
   from: number
   to: number
@@ -49,7 +49,7 @@ function bySince(a: JobSpan, b: JobSpan): number {
   return a.since - b.since || a.version - b.version
 }
 
-/** One for each life: a person may bring an execution back after it ended. */
+/** One for each life: a person may replay an execution after it ended. */
 function workOf(row: LedgerRow, runs: readonly Run[]): Work[] {
   const starts = rightfulStarts(row, runs).map(({ at }) => at)
   const lives: { from: number; to: number }[] = []

@@ -25,7 +25,7 @@ export function leaseEnds(row: LedgerRow): Map<number, number> {
   return ended
 }
 
-/** Brought back by a person, an execution begins another life, with all its attempts again. */
+/** Replayed by a person, an execution begins another life, with all its attempts again. */
 export function isReturn({ reason }: LedgerTransition): boolean {
   return reason === 'REPLAYED' || reason === 'BACKFILLED'
 }

@@ -75,9 +75,9 @@ export class SimulatedTransport implements Transport {
 
   #tell(report: WorkerReport): Promise<ReportAnswer> {
     const options = { what: 'report', timeoutMs: reportMs, repeatable: report.held === null }
-    return this.#ask(options, async ({ desk }) => {
-      const worker = await desk.find(report.workerId, null)
-      const answer = await desk.report({ ...report, held: worker ? report.held : null })
+    return this.#ask(options, async ({ workerSessions }) => {
+      const worker = await workerSessions.find(report.workerId, null)
+      const answer = await workerSessions.report({ ...report, held: worker ? report.held : null })
       if (!worker) throw new CarillonError('WORKER_UNKNOWN', 'the worker is not registered')
       return answer
     })
@@ -85,7 +85,9 @@ export class SimulatedTransport implements Transport {
 
   async deregister(workerId: string): Promise<void> {
     this.#watch?.stop()
-    await this.#once({ what: 'deregister', timeoutMs: reportMs }, ({ desk }) => desk.deregister(workerId))
+    await this.#once({ what: 'deregister', timeoutMs: reportMs }, ({ workerSessions }) =>
+      workerSessions.deregister(workerId),
+    )
   }
 
   onCancel(workerId: string, listener: (cancellation: Cancellation) => void): () => void {
@@ -99,8 +101,8 @@ export class SimulatedTransport implements Transport {
 
   async #poll(request: LeaseRequest, signal: AbortSignal): Promise<LeaseAnswer> {
     const options = { what: 'lease', timeoutMs: request.waitMs + marginMs, repeatable: true, signal }
-    const answer = await this.#ask(options, async ({ desk, clock }, gone) => {
-      const { executions, cancellations, closing } = await desk.poll(request, null, gone)
+    const answer = await this.#ask(options, async ({ workerSessions, clock }, gone) => {
+      const { executions, cancellations, closing } = await workerSessions.poll(request, null, gone)
       return { executions: leasedExecutions(executions), cancellations, closing, serverTime: clock.now() }
     })
     if (answer.closing) this.#move()
@@ -110,9 +112,9 @@ export class SimulatedTransport implements Transport {
 
   #announce(): Promise<WorkerTimes> {
     const worker = this.#announcement!
-    return this.#once({ what: 'register', timeoutMs: reportMs, repeatable: true }, async ({ desk }) => {
-      await desk.register(worker)
-      return desk.times
+    return this.#once({ what: 'register', timeoutMs: reportMs, repeatable: true }, async ({ workerSessions }) => {
+      await workerSessions.register(worker)
+      return workerSessions.times
     })
   }
 

@@ -1,7 +1,7 @@
 /** A tenant's pools are its own names: nobody can take them from it, see them, or learn that they are there. */
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { jwtSecret } from '../integration/http/auth-door.ts'
+import { jwtSecret } from '../integration/http/auth-server.ts'
 import { bearer } from '../integration/http/every-route-stage.ts'
 import { HandWorker } from '../integration/http/hand-worker.ts'
 import { quickTimes } from '../support/carillon.ts'

@@ -228,7 +228,7 @@ describe('an operator', () => {
     )
   })
 
-  it('discards it: the execution ends as DEAD, and can be brought back like any other', async () => {
+  it('discards it: the execution ends as DEAD, and can be replayed like any other', async () => {
     const { id, entry } = await badReady()
     expect(await node.ask(`POST /v1/quarantine/${entry.quarantineId}/discard`)).toMatchObject({ status: 200 })
     const ended = (await node.ask(`GET /v1/executions/${id}`)).body

@@ -13,7 +13,7 @@ import type { Account } from './account.ts'
 import type { Binaries } from './binaries.ts'
 import { type DataDirectory, PASSWORD_FILE } from './data-directory.ts'
 import { fileTrouble, hintFor, unavailable } from './failure.ts'
-import { openPassage } from './passage.ts'
+import { openFolderAccess } from './folder-access.ts'
 
 export const SUPERUSER = 'carillon'
 const UNFINISHED = 'cluster.new-'
@@ -48,18 +48,18 @@ async function runInitdb(
   { folder, passwordFile, dataDir }: { folder: string; passwordFile: string; dataDir: string },
   { binaries, account, durable }: InitOptions,
 ): Promise<void> {
-  const passage = await openPassage(folder, account)
+  const access = await openFolderAccess(folder, account)
   const password = await open(passwordFile, 'r')
   try {
     const locale = binaries.major >= 17 ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : []
-    const args = ['-D', passage.path, '-U', SUPERUSER, '--auth=scram-sha-256', '--pwfile=/dev/fd/4']
+    const args = ['-D', access.path, '-U', SUPERUSER, '--auth=scram-sha-256', '--pwfile=/dev/fd/4']
     args.push('--encoding=UTF8', '--locale=C', ...locale, ...(durable ? [] : ['--no-sync']))
     const child = spawn(join(binaries.folder, 'bin', 'initdb'), args, {
       ...account,
       cwd: '/',
       env: { LC_ALL: 'C', TZ: 'UTC' },
       detached: true,
-      stdio: ['ignore', 'ignore', 'pipe', passage.handle?.fd ?? 'ignore', password.fd],
+      stdio: ['ignore', 'ignore', 'pipe', access.handle?.fd ?? 'ignore', password.fd],
     })
     const said = text(child.stderr as NodeJS.ReadableStream)
     const status = await new Promise<number | string | null>((done, fail) => {
@@ -73,7 +73,7 @@ async function runInitdb(
     })
   } finally {
     await password.close()
-    await passage.handle?.close()
+    await access.handle?.close()
   }
 }
 

@@ -7,7 +7,7 @@ import type { Account } from './account.ts'
 import type { Binaries } from './binaries.ts'
 import type { DataDirectory } from './data-directory.ts'
 import { hintFor, unavailable } from './failure.ts'
-import { openPassage } from './passage.ts'
+import { openFolderAccess } from './folder-access.ts'
 import { freePort, HOST, isPortFree } from './port.ts'
 import { instanceSetting, readPostmasterFile, waitForPredecessor } from './predecessor.ts'
 import { openServerLog } from './server-log.ts'
@@ -56,11 +56,11 @@ export async function launch(options: LaunchOptions): Promise<Launched> {
 async function attempt(options: LaunchOptions & { port: number }): Promise<Launched> {
   const { directory, binaries, account, port } = options
   const log = await openServerLog({ dataDir: directory.path, account, log: options.log })
-  const passage = await openPassage(directory.cluster, account)
+  const access = await openFolderAccess(directory.cluster, account)
   const settings = { ...serverSettings(port, options.settings), ...instanceSetting(options.instance) }
   let server: ServerProcess | undefined
   try {
-    server = await ServerProcess.spawn({ binaries, account, passage, settings, log })
+    server = await ServerProcess.spawn({ binaries, account, access, settings, log })
     await untilReady(server, directory, log.tail)
     const { pid, stop } = server
     return { port, pid, stop: () => stop().finally(() => log.close()) }
@@ -69,7 +69,7 @@ async function attempt(options: LaunchOptions & { port: number }): Promise<Launc
     await log.close()
     throw error
   } finally {
-    await passage.handle?.close()
+    await access.handle?.close()
   }
 }
 

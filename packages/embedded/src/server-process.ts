@@ -16,7 +16,7 @@ import type { Readable } from 'node:stream'
 import type { Account } from './account.ts'
 import type { Binaries } from './binaries.ts'
 import { unavailable } from './failure.ts'
-import type { Passage } from './passage.ts'
+import type { FolderAccess } from './folder-access.ts'
 import { birthOf } from './processes.ts'
 import type { ServerLog } from './server-log.ts'
 import { pause } from './waiting.ts'
@@ -51,7 +51,7 @@ exit "$status"
 export interface ServerCommand {
   binaries: Binaries
   account: Account | undefined
-  passage: Passage
+  access: FolderAccess
   settings: Record<string, string>
   log: ServerLog
 }
@@ -68,15 +68,15 @@ export class ServerProcess {
     this.exited = exited
   }
 
-  static async spawn({ binaries, account, passage, settings, log }: ServerCommand): Promise<ServerProcess> {
+  static async spawn({ binaries, account, access, settings, log }: ServerCommand): Promise<ServerProcess> {
     const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-    const command = [join(binaries.folder, 'bin', 'postgres'), '-D', passage.path, ...flags]
+    const command = [join(binaries.folder, 'bin', 'postgres'), '-D', access.path, ...flags]
     const shell = spawn('/bin/sh', ['-c', SUPERVISOR, 'carillon-postgres', ...command], {
       ...account,
       cwd: '/',
       env: { LC_ALL: 'C', TZ: 'UTC', PATH: SHELL_PATH },
       detached: true,
-      stdio: ['pipe', 'pipe', log.target, passage.handle?.fd ?? 'ignore'],
+      stdio: ['pipe', 'pipe', log.target, access.handle?.fd ?? 'ignore'],
     })
     const exited = new Promise<number | string>((done) => {
       shell.once('error', (error) => done(error.message))

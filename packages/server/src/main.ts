@@ -59,7 +59,7 @@ import { Pruner } from './upkeep/pruner.ts'
 import { Sweeper } from './upkeep/sweeper.ts'
 import { TzWatcher } from './upkeep/tz-watcher.ts'
 import { Verifier } from './verification/verifier.ts'
-import { WorkerDesk } from './workers/worker-desk.ts'
+import { WorkerSessions } from './workers/worker-sessions.ts'
 
 /** What a node makes for itself unless it is handed over: for tests and simulation, whose time is not the machine's. */
 export interface EngineParts {
@@ -97,7 +97,7 @@ export class Engine implements Service {
   readonly quarantine: Quarantine
   readonly ends: Ends
   readonly events: Events
-  readonly desk: WorkerDesk
+  readonly workerSessions: WorkerSessions
   readonly maxPollMs: number
   readonly completion: Completion
   readonly tokens: BoundTokens
@@ -184,9 +184,9 @@ export class Engine implements Service {
       signals,
       pollMs: config.pollMs,
       logger,
-      mayLease: (workerId) => this.desk.mayLease(workerId),
+      mayLease: (workerId) => this.workerSessions.mayLease(workerId),
       onLeased: (pool, lane, highest) => virtualTimes.leased(pool, lane, highest),
-      onUndelivered: (leases) => this.desk.undelivered(leases),
+      onUndelivered: (leases) => this.workerSessions.undelivered(leases),
     })
     const partitioner = new Partitioner({ database, clock, logger })
     const times = { everyMs: config.sweepEveryMs, lostMs: config.workerLostMs }
@@ -247,7 +247,7 @@ export class Engine implements Service {
     this.operations = new Operations({ database, clock, wake: () => operator.wake() })
     this.quarantine = new Quarantine({ database, jobs: this.jobs, signals, clock })
     this.submitter = submitter
-    this.desk = new WorkerDesk({
+    this.workerSessions = new WorkerSessions({
       ...{ database, liveness, nodeId: this.nodeId, dispatcher, completion, signals, clock, logger },
       times: {
         heartbeatEveryMs: config.heartbeatEveryMs,
@@ -266,13 +266,22 @@ export class Engine implements Service {
     this.byHand = {
       fire: () => this.#dedupeSettler.runOnce().then(() => scheduler.runOnce()),
       sweep: () => sweeper.runOnce(),
-      compareHeld: () => this.desk.compareHeld(),
+      compareHeld: () => this.workerSessions.compareHeld(),
       operate: () => operator.runOnce(),
       pauseFailing: () => this.#failures.idle(),
     }
     const later = [liveness, scheduler, duties, this.ends, this.events, operator, receipts]
-    this.#services = [clockOffset, signals, keepAlive, leadership, virtualTimes, dispatcher, this.desk, ...later]
-    const earlier = [operator, this.events, this.ends, this.desk, duties, liveness, scheduler]
+    this.#services = [
+      clockOffset,
+      signals,
+      keepAlive,
+      leadership,
+      virtualTimes,
+      dispatcher,
+      this.workerSessions,
+      ...later,
+    ]
+    const earlier = [operator, this.events, this.ends, this.workerSessions, duties, liveness, scheduler]
     this.#stopOrder = [...earlier, receipts, dispatcher, virtualTimes, leadership, keepAlive, signals, clockOffset]
   }
 

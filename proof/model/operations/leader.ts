@@ -100,7 +100,7 @@ export const leader = [
     return null
   }),
 
-  operation('a leader brings back what is due', 12, async ({ world, rig }) => {
+  operation('a leader fires the retries that are due', 12, async ({ world, rig }) => {
     const due = returning(world)
     const rows = await readDueReturns(rig.database, 'retries', windowOf(rig, world.now))
     agree('what comes back', due.map(({ id }) => id).sort(), rows.map(({ executionId }) => executionId).sort())
@@ -118,7 +118,7 @@ export const leader = [
     return true
   }),
 
-  operation('a leader that was replaced brings nothing back', 1, async ({ world, rig }) => {
+  operation('a leader that was replaced fires no retries', 1, async ({ world, rig }) => {
     const rows = await readDueReturns(rig.database, 'retries', windowOf(rig, world.now))
     if (rows.length === 0 || rig.formerlyLed === rig.led) return null
     agree('what came back', [], await bringBack(rig, 'retries', rows, rig.formerlyLed))

@@ -1,4 +1,4 @@
-/** Executions stopped and brought back by people, wherever they stand. */
+/** Executions cancelled and replayed by people, in every state. */
 import { newId } from '../../../packages/server/src/domain/identity.ts'
 import { agree } from '../compare.ts'
 import { cancel, replay } from '../oracle/people.ts'

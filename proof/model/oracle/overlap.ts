@@ -34,7 +34,7 @@ export function isBusy(job: Job): boolean {
   return job.definition.overlap !== 'ALLOW' && recount(job).length > 0
 }
 
-/** What has ended counts no more, even if it is brought back while overlap is allowed. */
+/** What has ended counts no more, even if it is replayed while overlap is allowed. */
 function recount(job: Job): Execution[] {
   const open = openOf(job)
   job.counted = new Set(open)

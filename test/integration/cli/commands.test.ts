@@ -74,7 +74,7 @@ describe('executions', () => {
     expect(list.json().map(({ executionId }) => executionId)).toContain(jobId)
   })
 
-  it('what fails ends with 1, is found among the dead letters, and can be brought back by filter', async () => {
+  it('what fails ends with 1, is found among the dead letters, and can be replayed by filter', async () => {
     const input = 'type: ONE_SHOT\ntarget: {handler: greet}\npayload: {name: nobody}\nretryPolicy: {maxAttempts: 1}\n'
     const created = await carillon(['jobs', 'create', '-f', '-', '--json'], { ...at(), input })
     const [{ jobId }] = created.json()

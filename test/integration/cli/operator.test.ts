@@ -40,7 +40,7 @@ describe('migrate', () => {
 })
 
 describe('tokens', () => {
-  it('one that was made opens the door until it is revoked', async () => {
+  it('one that was made is accepted until it is revoked', async () => {
     const closed = await carillon(['jobs', 'list', '--url', node.url])
     expect(closed).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('UNAUTHENTICATED') })
     const made = await carillon(['tokens', 'create', 'ci', '--tenant', 'a', '--scopes', 'jobs:read', '--json'], at())

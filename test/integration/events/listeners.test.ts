@@ -4,7 +4,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type HttpNode, httpNode } from '../../support/http-node.ts'
 import { until } from '../../support/until.ts'
-import { inSec, jwtSecret, token } from '../http/auth-door.ts'
+import { inSec, jwtSecret, token } from '../http/auth-server.ts'
 import { Tail } from './tail.ts'
 
 let on: HttpNode

@@ -1,12 +1,12 @@
 import { createApiKey, listApiKeys, revokeApiKey } from '@carillon/server/administration'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createDatabase } from '../../support/postgres.ts'
-import { type Door, door } from './auth-door.ts'
+import { type AuthServer, authServer } from './auth-server.ts'
 
-let at: Door
+let at: AuthServer
 
 beforeAll(async () => {
-  at = await door({})
+  at = await authServer({})
 })
 afterAll(() => at[Symbol.asyncDispose]())
 
@@ -42,7 +42,7 @@ describe('an API key', () => {
   })
 
   it('of another installation is not known, nor is one with another secret', async () => {
-    await using elsewhere = await door({})
+    await using elsewhere = await authServer({})
     const theirs = await createApiKey(elsewhere.databaseUrl, input)
     const { key } = await make()
     const [prefix, keyId] = key.split('_')

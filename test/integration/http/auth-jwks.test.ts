@@ -6,7 +6,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SignJWT } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { type Door, door, type House, house, inSec, jwtSecret, token } from './auth-door.ts'
+import {
+  type AuthServer,
+  authServer,
+  type Installation,
+  inSec,
+  jwtSecret,
+  startInstallation,
+  token,
+} from './auth-server.ts'
 
 interface Pair {
   kid: string
@@ -37,10 +45,10 @@ const second = ec('second')
 const closing: (() => Promise<unknown>)[] = []
 const wallClock = Date.now
 let passed = 0
-let home: House
+let home: Installation
 
 beforeAll(async () => {
-  home = await house()
+  home = await startInstallation()
 })
 afterAll(() => home[Symbol.asyncDispose]())
 
@@ -50,14 +58,14 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
-async function open(settings: Parameters<typeof door>[0]): Promise<Door> {
-  const at = await door(settings, home)
+async function open(settings: Parameters<typeof authServer>[0]): Promise<AuthServer> {
+  const at = await authServer(settings, home)
   closing.push(() => at[Symbol.asyncDispose]())
   return at
 }
 
-/** Lets time pass at this door, and for jose, which goes by the wall clock. */
-function age(at: Door, ms: number): void {
+/** Lets time pass for this server and for jose, which goes by the wall clock. */
+function age(at: AuthServer, ms: number): void {
   at.age(ms)
   passed += ms
   vi.spyOn(Date, 'now').mockImplementation(() => wallClock() + passed)

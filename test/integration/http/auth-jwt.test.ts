@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto'
 import { type JWTPayload, UnsecuredJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Door, door, inSec, secretBytes, token } from './auth-door.ts'
+import { type AuthServer, authServer, inSec, secretBytes, token } from './auth-server.ts'
 
-let at: Door
+let at: AuthServer
 
 beforeAll(async () => {
-  at = await door()
+  at = await authServer()
 })
 afterAll(() => at[Symbol.asyncDispose]())
 
@@ -147,7 +147,10 @@ describe('a token that is known', () => {
 describe('issuer and audience', () => {
   it('must be those of the settings, if they name some', async () => {
     const settings = { issuer: 'https://issuer.example.com', audience: 'carillon' }
-    await using strict = await door({ jwtSecret: 'another secret of more than thirty-two bytes', ...settings }, at)
+    await using strict = await authServer(
+      { jwtSecret: 'another secret of more than thirty-two bytes', ...settings },
+      at,
+    )
     const key = new TextEncoder().encode('another secret of more than thirty-two bytes')
     const right = { iss: 'https://issuer.example.com', aud: ['other', 'carillon'] }
     const answers = await Promise.all(

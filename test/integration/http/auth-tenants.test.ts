@@ -1,15 +1,15 @@
 import { request } from 'node:http'
 import type { CarillonError } from '@carillon/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openDoor } from '../../../packages/server/src/http/auth/open-door.ts'
-import { type Door, door, token } from './auth-door.ts'
+import { anonymousAuthenticator } from '../../../packages/server/src/http/auth/anonymous.ts'
+import { type AuthServer, authServer, token } from './auth-server.ts'
 
-let at: Door
+let at: AuthServer
 let platform: string
 let acme: string
 
 beforeAll(async () => {
-  at = await door()
+  at = await authServer()
   platform = await token({ tenant: '*' })
   acme = await token({ tenant: 'acme' })
 })
@@ -52,12 +52,12 @@ describe('Carillon-Tenant', () => {
 })
 
 describe('without auth', () => {
-  const come = async (headers: Record<string, string>, onlyHere = true): Promise<string> => {
+  const come = async (headers: Record<string, string>, loopbackOnly = true): Promise<string> => {
     try {
-      const door = openDoor({ onlyHere })
+      const authenticator = anonymousAuthenticator({ loopbackOnly })
       const whole = { host: '127.0.0.1:7171', ...headers }
-      door.admit!({ method: 'POST', headers: whole })
-      return (await door.authenticate(whole, 'admin')).tenant
+      authenticator.admit!({ method: 'POST', headers: whole })
+      return (await authenticator.authenticate(whole, 'admin')).tenant
     } catch (error) {
       return (error as CarillonError).code
     }

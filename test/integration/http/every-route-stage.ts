@@ -3,7 +3,7 @@ import { type Scope, scopes } from '@carillon/contract'
 import { type ApiOperation, api } from '@carillon/contract/api'
 import pg from 'pg'
 import { type Asked, type HttpNode, httpNode } from '../../support/http-node.ts'
-import { jwtSecret, token } from './auth-door.ts'
+import { jwtSecret, token } from './auth-server.ts'
 
 /** The operations as a table that does not know how each differs. */
 export const operations: [string, ApiOperation][] = Object.entries(api)

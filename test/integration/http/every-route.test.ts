@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { routes } from '../../../packages/server/src/http/routes/index.ts'
 import type { Asked } from '../../support/http-node.ts'
 import { until } from '../../support/until.ts'
-import { inSec } from './auth-door.ts'
+import { inSec } from './auth-server.ts'
 import { bearer, operations, type Stage, secrets, send, stage } from './every-route-stage.ts'
 
 let on: Stage

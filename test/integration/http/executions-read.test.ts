@@ -143,7 +143,7 @@ describe('one execution, changed over HTTP', () => {
     expect((await node.ask(`GET /v1/jobs/${jobId}`)).body.state).toBe('ACTIVE')
   })
 
-  it('is brought back, once it has ended badly', async () => {
+  it('is replayed, once it has ended badly', async () => {
     const id = await node.submit({ how: 'throw' }, { retryPolicy: { maxAttempts: 1 } })
     await node.reach(id, 'DEAD')
     const back = await node.ask(`POST /v1/executions/${id}/retry`)

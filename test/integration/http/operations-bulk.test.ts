@@ -79,7 +79,7 @@ describe('many executions at once', () => {
     }
   })
 
-  it('brings all dead letters back, of all times, oldest first', async () => {
+  it('replays all dead letters, of all times, oldest first', async () => {
     const ids = await node.seed(450, { tenant: 'replay', pool: 'idle', at: Date.now() - 3_600_000 })
     await node.seed(5, { tenant: 'replay', pool: 'idle', state: 'CANCELLED' })
     const operation = await run('replayDeadLetters', 'replay')

@@ -33,7 +33,7 @@ afterAll(async () => {
 const operator = () =>
   new Operator({ database: store.database, signals, clock, logger: createLogger('silent'), everyMs: 100 })
 
-/** How often each was brought back. */
+/** How often each was replayed. */
 async function replays(): Promise<number[]> {
   const { rows } = await sql.query(
     `select distinct (select count(*)::int from jsonb_array_elements(e.history) h where h ->> 'reason' = 'REPLAYED') n

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { quickTimes } from '../../support/carillon.ts'
 import { type HttpNode, httpNode } from '../../support/http-node.ts'
 import { until } from '../../support/until.ts'
-import { jwtSecret, token } from './auth-door.ts'
+import { jwtSecret, token } from './auth-server.ts'
 import { HandWorker, Ledger } from './hand-worker.ts'
 
 let node: HttpNode

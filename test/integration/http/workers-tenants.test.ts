@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { quickTimes } from '../../support/carillon.ts'
 import { ask, type HttpNode, httpNode } from '../../support/http-node.ts'
-import { jwtSecret, token } from './auth-door.ts'
+import { jwtSecret, token } from './auth-server.ts'
 import { HandWorker, keyOf, Ledger } from './hand-worker.ts'
 
 let node: HttpNode

@@ -9,7 +9,7 @@ const backlog = 1_000
 const smallCount = 5
 
 /** A handler that waits to be let through, one after the other. */
-function turnstile() {
+function startGate() {
   const starts: string[] = []
   const gates: (() => void)[] = []
   let open = false
@@ -28,7 +28,7 @@ function turnstile() {
 }
 
 it('shares between a tenant with a backlog and one that has just come', async () => {
-  const gate = turnstile()
+  const gate = startGate()
   await using test = await testCarillon((carillon) => {
     carillon.handle(work, { concurrency: slots }, (ctx) => gate.enter(ctx.tenant))
   }, quickTimes)

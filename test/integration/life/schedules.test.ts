@@ -12,7 +12,7 @@ let carillon: Carillon
 let sql: pg.Client
 const runs: { label: string; scheduledFor: number; startedAt: number }[] = []
 /** Lets the slow handler of a label end. */
-const doors = new Map<string, PromiseWithResolvers<void>>()
+const gates = new Map<string, PromiseWithResolvers<void>>()
 
 beforeAll(async () => {
   test = await testCarillon((node) => {
@@ -20,9 +20,9 @@ beforeAll(async () => {
       runs.push({ label: ctx.payload.label, scheduledFor: ctx.scheduledFor.getTime(), startedAt: ctx.now().getTime() })
     })
     node.handle(slow, { concurrency: 50 }, async (ctx) => {
-      const door = doorOf(ctx.payload.label)
+      const gate = gateOf(ctx.payload.label)
       await Promise.race([
-        door.promise,
+        gate.promise,
         new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason))),
       ])
     })
@@ -33,7 +33,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await sql.end()
-  for (const door of doors.values()) door.resolve()
+  for (const gate of gates.values()) gate.resolve()
   await test[Symbol.asyncDispose]()
 })
 
@@ -155,7 +155,7 @@ describe('overlap of a job with itself', () => {
     expect(await executions(job)).toContainEqual(
       expect.objectContaining({ state: 'SKIPPED', reason: 'OVERLAP', origin: 'TRIGGER' }),
     )
-    doorOf('forbid').resolve()
+    gateOf('forbid').resolve()
     await until(async () => (await executions(job)).filter((e) => e.state === 'SUCCEEDED').length >= 2)
     await carillon.unschedule(job)
   })
@@ -166,7 +166,7 @@ describe('overlap of a job with itself', () => {
     const states = (await executions(job)).map((e) => e.state)
     expect(states.filter((s) => s === 'RUNNING')).toHaveLength(1)
     expect(states.filter((s) => s === 'PENDING')).toHaveLength(1)
-    doorOf('queue').resolve()
+    gateOf('queue').resolve()
     await until(async () => (await executions(job)).filter((e) => e.state === 'SUCCEEDED').length >= 2)
     await carillon.unschedule(job)
   })
@@ -189,10 +189,10 @@ function executions(jobId: string): Promise<ExecutionView[]> {
   return carillon.executionsOf(jobId, { limit: 100 })
 }
 
-function doorOf(label: string): PromiseWithResolvers<void> {
-  const door = doors.get(label) ?? Promise.withResolvers<void>()
-  doors.set(label, door)
-  return door
+function gateOf(label: string): PromiseWithResolvers<void> {
+  const gate = gates.get(label) ?? Promise.withResolvers<void>()
+  gates.set(label, gate)
+  return gate
 }
 
 /** Every second between the first and the last execution of a one-second job is in the ledger, exactly once. */

@@ -165,7 +165,10 @@ async function stage(store: TestStore): Promise<Map<string, Operation>> {
   const asked = await askedBefore(store, ready[0]!)
   return new Map<string, Operation>([
     ['submit once', (db) => submitOnce(db, asked.submissions, [1, 2], asked.entries.toReversed())],
-    ['replace', (db) => createWork(db, { jobs: [], actor: 'test', entry: asked.entries[1]!, stand: asked.stand })],
+    [
+      'replace',
+      (db) => createWork(db, { jobs: [], actor: 'test', entry: asked.entries[1]!, keyClaim: asked.keyClaim }),
+    ],
     ['report', (db) => report(db, ends)],
     [
       'report of failures',
@@ -207,16 +210,16 @@ async function stage(store: TestStore): Promise<Map<string, Operation>> {
 }
 
 /** Two requests that were answered so long ago that their keys are free, and one that stands under a dedupe key. */
-async function askedBefore(store: TestStore, standing: string) {
+async function askedBefore(store: TestStore, holder: string) {
   const entries = ['a', 'b'].map((key) => ({ tenant, route: 'POST /v1/jobs', key, hash: '00', answer: '{}' }))
   for (const entry of entries) await claimAnswer(store.database, entry)
   await store.database.query(null, `update carillon.idempotency set at = at - interval '25 hours'`)
-  const stand = { tenant, key: 'k', seen: null, withdraw: false, id: standing, firstAt: 1, windowUntil: null }
-  await createWork(store.database, { jobs: [], actor: 'test', stand })
+  const keyClaim = { tenant, key: 'k', seen: null, withdraw: false, id: holder, firstAt: 1, windowUntil: null }
+  await createWork(store.database, { jobs: [], actor: 'test', keyClaim })
   const submission = {
     ...{ tenant, name: null, pool: 'default', lane: 2, handler: 'h', runAt: Date.now(), payload: null, policy: null },
     ...{ labels: null, traceparent: null },
   }
   const submissions = entries.map(() => ({ ...submission, executionId: newId(Date.now()) }))
-  return { entries, submissions, stand: { ...stand, seen: standing, withdraw: true, id: newId(Date.now()) } }
+  return { entries, submissions, keyClaim: { ...keyClaim, seen: holder, withdraw: true, id: newId(Date.now()) } }
 }

@@ -6,7 +6,7 @@ import type { JobInput } from '@carillon/contract'
 import pg from 'pg'
 import { engineConfig } from '../../../packages/server/src/config/engine-config.ts'
 import { type TargetSettings, targetConfig } from '../../../packages/server/src/config/target-config.ts'
-import { openDoor } from '../../../packages/server/src/http/auth/open-door.ts'
+import { anonymousAuthenticator } from '../../../packages/server/src/http/auth/anonymous.ts'
 import { completeExecution } from '../../../packages/server/src/http/routes/executions/complete.ts'
 import { HttpServer } from '../../../packages/server/src/http/server.ts'
 import { Engine } from '../../../packages/server/src/main.ts'
@@ -53,7 +53,7 @@ export async function openStage(targets: TargetSettings): Promise<Stage> {
       routes: { completeExecution },
       logger,
     },
-    authenticator: openDoor({ onlyHere: true }),
+    authenticator: anonymousAuthenticator({ loopbackOnly: true }),
   })
   await engine.start()
   await worker?.start()

@@ -9,7 +9,7 @@ import { quickTimes } from '../../support/carillon.ts'
 import { until } from '../../support/until.ts'
 
 const settings = { fsync: 'off', full_page_writes: 'off' }
-const gated = defineHandler<{ door: 'meanwhile' | 'afterwards' }>({ name: 'gated' })
+const gated = defineHandler<{ gate: 'meanwhile' | 'afterwards' }>({ name: 'gated' })
 const quick = defineHandler<{ n: number }>({ name: 'quick' })
 const disposals: (() => Promise<unknown>)[] = []
 
@@ -22,22 +22,22 @@ it.each(['stopped', 'killed'])('a database that is %s and started again', async 
   disposals.push(() => rm(dataDir, { recursive: true, force: true }))
   let server = await startEmbeddedPostgres({ dataDir, settings })
   disposals.push(() => server.stop())
-  const doors = { meanwhile: Promise.withResolvers<void>(), afterwards: Promise.withResolvers<void>() }
+  const gates = { meanwhile: Promise.withResolvers<void>(), afterwards: Promise.withResolvers<void>() }
   const began: string[] = []
   const runs = new Map<number, number>()
   const prepare = (carillon: Carillon) => {
     carillon.handle(gated, async (ctx) => {
       began.push(ctx.executionId)
-      await doors[ctx.payload.door].promise
-      return ctx.payload.door
+      await gates[ctx.payload.gate].promise
+      return ctx.payload.gate
     })
     carillon.handle(quick, async ({ payload: { n } }) => void runs.set(n, (runs.get(n) ?? 0) + 1))
   }
   const [node] = [await launch(server, prepare), await launch(server, prepare)]
 
   const handles = await node.enqueueMany(gated, [
-    ...Array.from({ length: 5 }, () => ({ door: 'meanwhile' as const })),
-    ...Array.from({ length: 5 }, () => ({ door: 'afterwards' as const })),
+    ...Array.from({ length: 5 }, () => ({ gate: 'meanwhile' as const })),
+    ...Array.from({ length: 5 }, () => ({ gate: 'afterwards' as const })),
   ])
   await until(() => began.length === 10)
   // Submissions go on until the database is gone; what was acknowledged is counted.
@@ -55,7 +55,7 @@ it.each(['stopped', 'killed'])('a database that is %s and started again', async 
   await server.stop()
   gone = true
   await submitting
-  doors.meanwhile.resolve()
+  gates.meanwhile.resolve()
   // Away for longer than a worker may be silent.
   const away = performance.now()
   await until(() => performance.now() - away > 1.5 * quickTimes.workerLostMs)
@@ -63,7 +63,7 @@ it.each(['stopped', 'killed'])('a database that is %s and started again', async 
   const job = await untilDone(() => node.schedule(quick, { n: -1 }, { cron: '* * * * * *' }))
   await until(() => (runs.get(-1) ?? 0) > 0)
   await node.unschedule(job.jobId)
-  doors.afterwards.resolve()
+  gates.afterwards.resolve()
 
   for (const handle of handles) {
     expect(await handle.ended({ waitMs: 20_000 })).toMatchObject({ state: 'SUCCEEDED', attempt: 1, attempts: [] })

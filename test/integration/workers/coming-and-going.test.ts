@@ -5,63 +5,67 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { quickTimes, testCarillon } from '../../support/carillon.ts'
 import { until } from '../../support/until.ts'
-import { type Desk, openDesk } from './desk.ts'
+import { startWorkerlessNode, type WorkerlessNode } from './workerless-node.ts'
 
-let desk: Desk
+let node: WorkerlessNode
 
 beforeAll(async () => {
-  desk = await openDesk()
+  node = await startWorkerlessNode()
 })
-afterAll(() => desk[Symbol.asyncDispose]())
+afterAll(() => node[Symbol.asyncDispose]())
 
 describe('a worker', () => {
   it('brings its pools with it, and may announce itself again with others', async () => {
     const pools = async () =>
-      (await desk.sql.query('select pool from carillon.pools order by pool')).rows.map((row) => row.pool)
+      (await node.sql.query('select pool from carillon.pools order by pool')).rows.map((row) => row.pool)
     expect(await pools()).toEqual(['default'])
-    const workerId = await desk.register(['email', 'default'])
+    const workerId = await node.register(['email', 'default'])
     expect(await pools()).toEqual(['default', 'email'])
-    await desk.engine.desk.register({ workerId, name: 'renamed', pools: [{ pool: 'etl', handlers: [], slots: 1 }] })
+    await node.engine.workerSessions.register({
+      workerId,
+      name: 'renamed',
+      pools: [{ pool: 'etl', handlers: [], slots: 1 }],
+    })
     expect(await pools()).toEqual(['default', 'email', 'etl'])
-    const { rows } = await desk.sql.query('select name, pools from carillon.workers where worker_id = $1', [workerId])
+    const { rows } = await node.sql.query('select name, pools from carillon.workers where worker_id = $1', [workerId])
     expect(rows).toEqual([{ name: 'renamed', pools: [{ pool: 'etl', handlers: [], slots: 1 }] }])
   })
 
   it('that leaves hands back what it held, no attempt used', async () => {
-    const [leaving, staying] = [await desk.register(), await desk.register()]
-    const held = [await desk.held(leaving), await desk.held(leaving)]
-    const other = await desk.held(staying)
-    await desk.engine.desk.deregister(leaving)
-    const { rowCount } = await desk.sql.query('select from carillon.workers where worker_id = $1', [leaving])
+    const [leaving, staying] = [await node.register(), await node.register()]
+    const held = [await node.held(leaving), await node.held(leaving)]
+    const other = await node.held(staying)
+    await node.engine.workerSessions.deregister(leaving)
+    const { rowCount } = await node.sql.query('select from carillon.workers where worker_id = $1', [leaving])
     expect(rowCount).toBe(0)
     const again = new Set<string>()
-    while (again.size < 2) for (const { executionId } of await desk.lease(staying, 2)) again.add(executionId)
+    while (again.size < 2) for (const { executionId } of await node.lease(staying, 2)) again.add(executionId)
     expect(again).toEqual(new Set(held.map((h) => h.executionId)))
-    for (const id of again) expect(await desk.execution(id)).toMatchObject({ state: 'RUNNING', attempt: 1 })
-    expect(await desk.execution(other.executionId)).toMatchObject({ workerId: staying, fence: other.fence })
-    await desk.engine.desk.deregister(staying)
+    for (const id of again) expect(await node.execution(id)).toMatchObject({ state: 'RUNNING', attempt: 1 })
+    expect(await node.execution(other.executionId)).toMatchObject({ workerId: staying, fence: other.fence })
+    await node.engine.workerSessions.deregister(staying)
   })
 
   it('may begin what it holds and nothing else', async () => {
-    const worker = await desk.register()
-    const held = await desk.held(worker, { delivery: 'AT_MOST_ONCE' })
+    const worker = await node.register()
+    const held = await node.held(worker, { delivery: 'AT_MOST_ONCE' })
     const old = { ...held, fence: held.fence - 1 }
-    expect((await desk.report(worker, { began: [old] })).began).toEqual(['REFUSED'])
-    expect((await desk.report(worker, { began: [held] })).began).toEqual(['ACCEPTED'])
-    await desk.engine.desk.deregister(worker)
+    expect((await node.report(worker, { began: [old] })).began).toEqual(['REFUSED'])
+    expect((await node.report(worker, { began: [held] })).began).toEqual(['ACCEPTED'])
+    await node.engine.workerSessions.deregister(worker)
   })
 
   it('gets the same answer to the same report, and a refusal of what is not its own', async () => {
-    const worker = await desk.register()
-    const held = await desk.held(worker)
+    const worker = await node.register()
+    const held = await node.held(worker)
     const done = { ...held, startedAt: null, finishedAt: Date.now(), outcome: 'SUCCEEDED' } as const
     const said = async (fence: number, result: string) =>
-      (await desk.report(worker, { outcomes: [{ ...done, fence, result }] })).outcomes
+      (await node.report(worker, { outcomes: [{ ...done, fence, result }] })).outcomes
     expect(await said(held.fence, '1')).toEqual(['ACCEPTED'])
     expect(await said(held.fence, '1')).toEqual(['ACCEPTED'])
     expect(await said(held.fence - 1, '2')).toEqual(['REFUSED'])
-    expect(await desk.execution(held.executionId)).toMatchObject({ state: 'SUCCEEDED', result: '1' })
-    const { rows } = await desk.sql.query(`select actor, detail from carillon.audit where subject = $1`, [
+    expect(await node.execution(held.executionId)).toMatchObject({ state: 'SUCCEEDED', result: '1' })
+    const { rows } = await node.sql.query(`select actor, detail from carillon.audit where subject = $1`, [
       held.executionId,
     ])
     expect(rows).toMatchObject([{ actor: `worker:${worker}`, detail: { fence: held.fence - 1 } }])

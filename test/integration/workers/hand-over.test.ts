@@ -4,15 +4,15 @@ import { submissionId } from '../../../packages/server/src/domain/identity.ts'
 import type { Submission } from '../../../packages/server/src/store/executions/submit.ts'
 import { AnsweredBefore } from '../../../packages/server/src/store/idempotency/answers.ts'
 import { until } from '../../support/until.ts'
-import { type Desk, openDesk } from './desk.ts'
+import { startWorkerlessNode, type WorkerlessNode } from './workerless-node.ts'
 
-let desk: Desk
+let node: WorkerlessNode
 /** Statements that were answered, by name. */
 const answered: (string | null)[] = []
 
 beforeAll(async () => {
-  desk = await openDesk()
-  const { database } = desk.engine
+  node = await startWorkerlessNode()
+  const { database } = node.engine
   const query = database.query.bind(database)
   vi.spyOn(database, 'query').mockImplementation(async (...args: Parameters<typeof query>) => {
     const rows = await query(...args)
@@ -20,9 +20,9 @@ beforeAll(async () => {
     return rows as never
   })
 })
-afterAll(() => desk[Symbol.asyncDispose]())
+afterAll(() => node[Symbol.asyncDispose]())
 afterEach(async () => {
-  const { rows } = await desk.sql.query('select count(*)::int n from carillon.ready')
+  const { rows } = await node.sql.query('select count(*)::int n from carillon.ready')
   expect(rows).toEqual([{ n: 0 }])
 })
 
@@ -36,9 +36,9 @@ function submission(tenant = 'acme'): Submission {
 
 /** A worker that waits: it asked, and there was nothing. */
 async function waitingWorker(signal?: AbortSignal) {
-  const worker = await desk.register()
+  const worker = await node.register()
   answered.length = 0
-  const leasing = desk.lease(worker, 1, signal)
+  const leasing = node.lease(worker, 1, signal)
   await until(async () => answered.includes('lease'))
   return { worker, leasing }
 }
@@ -47,16 +47,16 @@ async function end(worker: string, held: { executionId: string; fence: number } 
   const { executionId, fence } = held!
   const times = { startedAt: null, finishedAt: Date.now() }
   const outcome = { executionId, fence, ...times, outcome: 'SUCCEEDED', result: null } as const
-  expect((await desk.report(worker, { outcomes: [outcome] })).outcomes).toEqual(['ACCEPTED'])
+  expect((await node.report(worker, { outcomes: [outcome] })).outcomes).toEqual(['ACCEPTED'])
 }
 
 it('goes to the worker with the statement that writes it', async () => {
   const { worker, leasing } = await waitingWorker()
   const item = submission()
-  await desk.engine.submitter.submit(item)
+  await node.engine.submitter.submit(item)
   const [held] = await leasing
   expect(held).toMatchObject({ executionId: item.executionId, attempt: 1, payload: { n: 1 } })
-  const { rows } = await desk.sql.query(
+  const { rows } = await node.sql.query(
     `select e.xmin = l.xmin together from carillon.executions e join carillon.leases l on e.execution_id = any (l.ids)
      where execution_id = $1`,
     [item.executionId],
@@ -67,23 +67,23 @@ it('goes to the worker with the statement that writes it', async () => {
 
 it('takes its turn behind what has waited longer', async () => {
   const { worker, leasing } = await waitingWorker()
-  const { rows } = await desk.sql.query(
+  const { rows } = await node.sql.query(
     `select max(tag) - 10 tag from (select tag from carillon.executions union all select finish from carillon.flows) t`,
   )
   const [older, newer] = [submission('other'), submission()]
   // Written by a node of which no hint comes.
-  await desk.sql.query(
+  await node.sql.query(
     `insert into carillon.executions (execution_id, job_id, tenant, pool, lane, handler, tag, origin, scheduled_for, due_at, fired_at)
      values ($1, $1, 'other', 'default', 2, 'h', $2, 'SUBMIT', now(), now(), now())`,
     [older.executionId, rows[0].tag],
   )
-  await desk.sql.query(`insert into carillon.ready (pool, lane, tag, execution_id) values ('default', 2, $2, $1)`, [
+  await node.sql.query(`insert into carillon.ready (pool, lane, tag, execution_id) values ('default', 2, $2, $1)`, [
     older.executionId,
     rows[0].tag,
   ])
-  await desk.engine.submitter.submit(newer)
+  await node.engine.submitter.submit(newer)
   const [first] = await leasing
-  const [second] = await desk.lease(worker)
+  const [second] = await node.lease(worker)
   expect([first, second].map((held) => held?.executionId).toSorted()).toEqual(
     [older.executionId, newer.executionId].toSorted(),
   )
@@ -94,16 +94,16 @@ it('takes its turn behind what has waited longer', async () => {
 it('is done once for each Idempotency-Key', async () => {
   const { worker, leasing } = await waitingWorker()
   const request = { tenant: 'acme', route: 'POST /v1/jobs', key: 'k1', hash: 'ab'.repeat(32) }
-  const submit = (item: Submission) => desk.engine.submitter.submit(item, { ...request, answer: item.executionId })
+  const submit = (item: Submission) => node.engine.submitter.submit(item, { ...request, answer: item.executionId })
   const first = submission()
   await submit(first)
   const [held] = await leasing
   expect(held).toMatchObject({ executionId: first.executionId })
-  const again = desk.lease(worker)
+  const again = node.lease(worker)
   await expect(submit(submission())).rejects.toThrow(AnsweredBefore)
   await end(worker, held)
   const last = submission()
-  await desk.engine.submitter.submit(last)
+  await node.engine.submitter.submit(last)
   const [next] = await again
   expect(next).toMatchObject({ executionId: last.executionId })
   await end(worker, next)
@@ -111,11 +111,11 @@ it('is done once for each Idempotency-Key', async () => {
 
 it('is kept for later in a pool that is paused', async () => {
   const { worker, leasing } = await waitingWorker()
-  await desk.sql.query(`update carillon.pools set paused = true where pool = 'default'`)
+  await node.sql.query(`update carillon.pools set paused = true where pool = 'default'`)
   const item = submission()
-  await desk.engine.submitter.submit(item)
-  expect(await desk.execution(item.executionId)).toMatchObject({ state: 'PENDING' })
-  await desk.sql.query(`update carillon.pools set paused = false where pool = 'default'`)
+  await node.engine.submitter.submit(item)
+  expect(await node.execution(item.executionId)).toMatchObject({ state: 'PENDING' })
+  await node.sql.query(`update carillon.pools set paused = false where pool = 'default'`)
   const [held] = await leasing
   expect(held).toMatchObject({ executionId: item.executionId })
   await end(worker, held)
@@ -125,14 +125,14 @@ it('is handed back if the worker went away meanwhile', async () => {
   const gone = new AbortController()
   const { worker, leasing } = await waitingWorker(gone.signal)
   const item = submission()
-  const { database } = desk.engine
+  const { database } = node.engine
   vi.mocked(database.query).mockImplementationOnce((async (...args: Parameters<typeof database.query>) => {
     gone.abort()
     return database.query(...args)
   }) as never)
-  await desk.engine.submitter.submit(item)
+  await node.engine.submitter.submit(item)
   expect(await leasing).toEqual([])
-  const [held] = await desk.lease(worker)
+  const [held] = await node.lease(worker)
   expect(held).toMatchObject({ executionId: item.executionId, attempt: 1 })
   await end(worker, held)
 })
@@ -140,22 +140,22 @@ it('is handed back if the worker went away meanwhile', async () => {
 it('is refused alone if it cannot be written, and the worker goes on waiting', async () => {
   const { worker, leasing } = await waitingWorker()
   const bad = { ...submission(), policy: { retryPolicy: { nonRetryableErrors: ['NUL\0'] } } }
-  await expect(desk.engine.submitter.submit(bad)).rejects.toThrow()
+  await expect(node.engine.submitter.submit(bad)).rejects.toThrow()
   const item = submission()
-  await desk.engine.submitter.submit(item)
+  await node.engine.submitter.submit(item)
   const [held] = await leasing
   expect(held).toMatchObject({ executionId: item.executionId })
   await end(worker, held)
 })
 
 it('many at once, some handed over and some not, are each run once', async () => {
-  const workers = await Promise.all([desk.register(), desk.register(), desk.register()])
+  const workers = await Promise.all([node.register(), node.register(), node.register()])
   const ids = new Set<string>()
   const seen: string[] = []
   const stop = new AbortController()
   const running = workers.map(async (worker) => {
     while (!stop.signal.aborted) {
-      for (const held of await desk.lease(worker, 3, stop.signal)) {
+      for (const held of await node.lease(worker, 3, stop.signal)) {
         seen.push(held.executionId)
         await end(worker, held)
       }
@@ -165,7 +165,7 @@ it('many at once, some handed over and some not, are each run once', async () =>
     for (let round = 0; round < 60; round++) {
       const items = Array.from({ length: 1 + (round % 3) }, () => submission(`tenant ${round % 4}`))
       for (const { executionId } of items) ids.add(executionId)
-      await Promise.all(items.map((item) => desk.engine.submitter.submit(item)))
+      await Promise.all(items.map((item) => node.engine.submitter.submit(item)))
       if (round % 6 === 5) await until(async () => seen.length >= ids.size)
     }
     await until(async () => seen.length >= ids.size)

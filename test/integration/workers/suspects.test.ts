@@ -2,23 +2,23 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../../packages/server/src/domain/identity.ts'
 import { KnownWorkers } from '../../../packages/server/src/workers/known-workers.ts'
-import { type Desk, openDesk } from './desk.ts'
+import { startWorkerlessNode, type WorkerlessNode } from './workerless-node.ts'
 
-let desk: Desk
+let node: WorkerlessNode
 let now = 1_000_000
 let live: string[] = []
 
 beforeAll(async () => {
-  desk = await openDesk()
+  node = await startWorkerlessNode()
 })
-afterAll(() => desk[Symbol.asyncDispose]())
+afterAll(() => node[Symbol.asyncDispose]())
 
 function known(): KnownWorkers {
   live = []
   return new KnownWorkers({
     ...{
-      database: desk.engine.database,
-      liveness: desk.engine.liveness,
+      database: node.engine.database,
+      liveness: node.engine.liveness,
       maxPools: 100,
       nodeId: newId(1),
       heartbeatEveryMs: 5_000,
@@ -43,7 +43,7 @@ async function watch(workers: KnownWorkers, ms: number): Promise<void> {
 }
 
 async function silence(workerId: string, sec: number): Promise<void> {
-  await desk.sql.query(`update carillon.workers set seen_at = now() - $2 * interval '1 s' where worker_id = $1`, [
+  await node.sql.query(`update carillon.workers set seen_at = now() - $2 * interval '1 s' where worker_id = $1`, [
     workerId,
     sec,
   ])
@@ -90,7 +90,7 @@ describe('a worker', () => {
     const workers = known()
     const lost = await register(workers)
     await watch(workers, 15_000)
-    await desk.sql.query('delete from carillon.workers where worker_id = $1', [lost])
+    await node.sql.query('delete from carillon.workers where worker_id = $1', [lost])
     await watch(workers, 3_000)
     expect(workers.mayLease(lost)).toBe(false)
     await workers.heard(lost, null)

@@ -12,7 +12,7 @@ export function registerDeadLetters(program: Command): void {
     .description('dead letters, newest first')
     .option(...limitOption)
     .action(act(listLetters))
-  register(letters, 'replay', 'bring all that match back', { operation: 'replayDeadLetters', done: 'brought back' })
+  register(letters, 'replay', 'replay all that match', { operation: 'replayDeadLetters', done: 'replayed' })
   register(letters, 'purge', 'strike all that match off the list', { operation: 'purgeDeadLetters', done: 'purged' })
 }
 

@@ -27,7 +27,7 @@ export function registerExecutions(program: Command): void {
     .option('--timeout <span>', 'at most so long, such as 30s or 10m', parseSpan)
     .action(act(wait))
   registerMany(executions, 'cancel', 'cancel by id, or all that match', 'cancelExecution', 'cancelExecutions')
-  registerMany(executions, 'retry', 'bring dead or cancelled ones back', 'retryExecution', 'retryExecutions')
+  registerMany(executions, 'retry', 'replay dead or cancelled ones', 'retryExecution', 'retryExecutions')
 }
 
 async function listExecutions(context: Context, options: FilterOptions & { limit: number }): Promise<void> {
@@ -127,7 +127,7 @@ function registerMany(
   one: 'cancelExecution' | 'retryExecution',
   many: 'cancelExecutions' | 'retryExecutions',
 ): void {
-  const done = verb === 'cancel' ? 'cancelled' : 'brought back'
+  const done = verb === 'cancel' ? 'cancelled' : 'replayed'
   addFilterOptions(executions.command(`${verb} [id...]`))
     .description(does)
     .option('--rate <per second>', 'with a filter: at most so many a second', Number)

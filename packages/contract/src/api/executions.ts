@@ -186,7 +186,7 @@ export const executionOperations = {
     heavy: true,
     tag: 'Dead letters',
     scope: 'jobs:write',
-    summary: 'Bring dead letters back',
+    summary: 'Replay dead letters',
     description: 'Oldest first; an empty filter means all of them.',
     headers: idempotencyHeaders,
     body: BulkInput,
@@ -201,7 +201,7 @@ export const executionOperations = {
     scope: 'jobs:write',
     summary: 'Strike dead letters off the list',
     description:
-      'Their executions stay in the ledger as DEAD until their history ends, and can still be brought back one by one.',
+      'Their executions stay in the ledger as DEAD until their history ends, and can still be replayed one by one.',
     headers: idempotencyHeaders,
     body: BulkInput,
     answers: bulkAnswers,

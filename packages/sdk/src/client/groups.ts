@@ -93,7 +93,7 @@ export class ExecutionCalls {
     return this.#call('cancelExecutions', { body })
   }
 
-  /** Brings back all that match. */
+  /** Replays all that match. */
   retryAll(body: BulkInput): Promise<CallAnswer<'retryExecutions'>> {
     return this.#call('retryExecutions', { body })
   }

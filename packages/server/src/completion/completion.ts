@@ -15,7 +15,7 @@ import type { Isolation } from '../store/quarantine/isolation.ts'
 import { heldRow } from '../store/quarantine/set-aside.ts'
 import { findUnusableHeld } from '../store/quarantine/stuck.ts'
 import { wasTooSlow } from '../store/trouble.ts'
-import { decide, type Ending, type HandOver, isHandOver, logOf, needsRules, type Told } from './decide.ts'
+import { type Deferral, decide, type Ending, isDeferral, logOf, needsRules, type Told } from './decide.ts'
 
 export interface CompletionOptions {
   database: Database
@@ -35,7 +35,7 @@ const maxBatch = 1_000
 export class Completion {
   readonly #options: CompletionOptions
   readonly #batcher: Batcher<Ending, AttemptVerdict>
-  readonly #handOvers: Batcher<HandOver, AttemptVerdict>
+  readonly #deferrals: Batcher<Deferral, AttemptVerdict>
   readonly #limit = new BatchLimit(maxBatch)
   /** Set aside already: a batch that is bisected tells of them again. */
   readonly #unknown = new WeakSet<Ending>()
@@ -48,9 +48,9 @@ export class Completion {
       flush: (endings) =>
         this.#limit.watch(() => this.#good('REPORT', endings, (part) => this.#flush(part)), wasTooSlow),
     })
-    this.#handOvers = new Batcher({
+    this.#deferrals = new Batcher({
       maxItems: () => maxBatch,
-      flush: (told) => this.#good('DEFER', told, (part) => this.#handOver(part)),
+      flush: (told) => this.#good('DEFER', told, (part) => this.#defer(part)),
     })
   }
 
@@ -59,17 +59,17 @@ export class Completion {
    * perhaps, holds the execution at this moment. Nothing was changed then; whoever has an outcome to tell tells it again.
    */
   end(told: Told): Promise<AttemptVerdict> {
-    return isHandOver(told) ? this.#handOvers.add(told) : this.#batcher.add(told as Ending)
+    return isDeferral(told) ? this.#deferrals.add(told) : this.#batcher.add(told as Ending)
   }
 
   /** The same for several, answered in their order. */
   async endAll(told: readonly Told[]): Promise<AttemptVerdict[]> {
-    if (!told.some(isHandOver)) return this.#batcher.addAll(told as readonly Ending[])
+    if (!told.some(isDeferral)) return this.#batcher.addAll(told as readonly Ending[])
     return Promise.all(told.map((each) => this.end(each)))
   }
 
   async idle(): Promise<void> {
-    await Promise.all([this.#batcher.idle(), this.#handOvers.idle()])
+    await Promise.all([this.#batcher.idle(), this.#deferrals.idle()])
   }
 
   /** What runs and is not in the ledger can come to no end. */
@@ -103,8 +103,8 @@ export class Completion {
     return told.map((each) => verdicts.get(each) ?? 'REFUSED')
   }
 
-  async #handOver(told: HandOver[]): Promise<AttemptVerdict[]> {
-    const one = new Map(told.map((each): [string, HandOver] => [each.executionId, each]))
+  async #defer(told: Deferral[]): Promise<AttemptVerdict[]> {
+    const one = new Map(told.map((each): [string, Deferral] => [each.executionId, each]))
     const deferrals = [...one.values()].map(({ executionId, fence, actor, said }) => {
       return { executionId, fence, actor, startedAt: said.startedAt, log: logOf(said) }
     })

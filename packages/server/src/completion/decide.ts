@@ -12,12 +12,12 @@ export type Ending = Said<
   { from: 'WORKER'; said: Exclude<ReportedOutcome, Deferred> } | { from: 'NODE'; said: NodeOutcome }
 >
 /** Not an end: somebody outside will report it. */
-export type HandOver = Said<{ from: 'WORKER'; said: Deferred }>
+export type Deferral = Said<{ from: 'WORKER'; said: Deferred }>
 
 /** The one or the other. */
 export type Told = Said<{ from: 'WORKER'; said: ReportedOutcome } | { from: 'NODE'; said: NodeOutcome }>
 
-export function isHandOver(told: Told): told is HandOver {
+export function isDeferral(told: Told): told is Deferral {
   return told.said.outcome === 'DEFERRED'
 }
 

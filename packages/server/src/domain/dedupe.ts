@@ -1,6 +1,6 @@
 /**
- * At most one submission stands under a dedupe key. What has started is never taken back: it stands, or it is no
- * duplicate; what has not started may be replaced by a newer one.
+ * At most one submission holds a dedupe key. A holder that has started keeps the key, or no longer counts as a duplicate; one that has
+ * not started may be replaced by a newer submission.
  */
 import type { DedupeAction, DedupeState } from '@carillon/contract'
 
@@ -11,11 +11,11 @@ export interface DedupeRule {
   maxWaitSec?: number
 }
 
-/** What stands under the key. Times in milliseconds. */
-export interface Standing {
+/** The submission that holds the key. Times in milliseconds. */
+export interface KeyHolder {
   /** COMING: a one-shot that has not fired. STARTED: it runs, or waits for another attempt. Null: it is gone. */
   state: 'COMING' | 'PENDING' | 'STARTED' | 'ENDED' | null
-  /** When the first of those came that stood here one after the other. */
+  /** When the first of the submissions came that held the key one after the other. */
   firstAt: number
   /** Until then a newcomer is a duplicate even after the end. */
   windowUntil: number | null
@@ -34,33 +34,33 @@ export type DedupeDecision =
 /** What becomes of a submission that wants to run at `runAt`. */
 export function decideDedupe(
   rule: DedupeRule,
-  standing: Standing | null,
+  holder: KeyHolder | null,
   { now, runAt }: { now: number; runAt: number },
 ): DedupeDecision {
   const windowUntil = rule.windowSec === undefined ? null : now + rule.windowSec * 1_000
-  if (!standing || !isDuplicate(rule, standing, now)) return { verdict: 'NEW', runAt, firstAt: now, windowUntil }
-  const open = standing.state === 'COMING' || standing.state === 'PENDING'
+  if (!holder || !isDuplicate(rule, holder, now)) return { verdict: 'NEW', runAt, firstAt: now, windowUntil }
+  const open = holder.state === 'COMING' || holder.state === 'PENDING'
   if (!open || rule.onDuplicate === 'KEEP') return { verdict: 'KEPT' }
-  const { firstAt } = standing
+  const { firstAt } = holder
   if (rule.onDuplicate === 'REPLACE') return { verdict: 'REPLACED', runAt, firstAt, windowUntil }
   const latest = rule.maxWaitSec === undefined ? Number.POSITIVE_INFINITY : firstAt + rule.maxWaitSec * 1_000
   return { verdict: 'DEBOUNCED', runAt: Math.min(runAt, Math.max(latest, now)), firstAt, windowUntil }
 }
 
-function isDuplicate(rule: DedupeRule, standing: Standing, now: number): boolean {
-  switch (standing.state) {
+function isDuplicate(rule: DedupeRule, holder: KeyHolder, now: number): boolean {
+  switch (holder.state) {
     case null:
       return false
     case 'COMING':
     case 'PENDING':
       return true
     case 'STARTED':
-      return rule.while === 'UNFINISHED' || withinWindow(standing, now)
+      return rule.while === 'UNFINISHED' || withinWindow(holder, now)
     case 'ENDED':
-      return withinWindow(standing, now)
+      return withinWindow(holder, now)
   }
 }
 
-function withinWindow({ windowUntil }: Standing, now: number): boolean {
+function withinWindow({ windowUntil }: KeyHolder, now: number): boolean {
   return windowUntil !== null && now < windowUntil
 }

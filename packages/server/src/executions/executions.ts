@@ -1,4 +1,4 @@
-/** Executions as people and programs handle them: read, waited for, cancelled, brought back. Bound to a tenant throughout. */
+/** Executions as people and programs handle them: read, waited for, cancelled, replayed. Bound to a tenant throughout. */
 import { type CancelOutcome, CarillonError } from '@carillon/contract'
 import { isEnd } from '../domain/execution-state.ts'
 import { isId } from '../domain/identity.ts'
@@ -72,7 +72,7 @@ export class Executions {
     const coming = await this.toCome(tenant, executionId)
     if (coming) throw toCome(executionId, coming)
     // It may have fired between the two questions.
-    const found = (await this.findEver(tenant, executionId)) ?? (await this.#standing(tenant, executionId))
+    const found = (await this.findEver(tenant, executionId)) ?? (await this.#dedupedExecution(tenant, executionId))
     if (found) return found
     const aside = await readQuarantinedExecution(this.#options.database, tenant, executionId)
     if (aside) throw setAside(executionId, aside)
@@ -83,7 +83,7 @@ export class Executions {
   }
 
   /** The execution that stands for an enqueue in SQL with a dedupe key, under another id than the caller got. */
-  async #standing(tenant: string, requestId: string): Promise<ExecutionRecord | null> {
+  async #dedupedExecution(tenant: string, requestId: string): Promise<ExecutionRecord | null> {
     const request = isId(requestId) ? await readDedupeRequest(this.#options.database, tenant, requestId) : null
     return request?.executionId ? this.find(tenant, request.executionId) : null
   }
@@ -161,7 +161,7 @@ export class Executions {
     await this.read(tenant, executionId)
     if (!(await this.#findCurrent(tenant, executionId))) {
       throw new CarillonError('STATE_CONFLICT', {
-        message: 'it was cancelled before it fired, so there is nothing to bring back',
+        message: 'it was cancelled before it fired, so there is nothing to replay',
         hint: 'Submit it again',
       })
     }
@@ -176,7 +176,7 @@ export class Executions {
     if (done?.verdict === 'OVERLAP')
       throw new CarillonError('OVERLAP_FORBIDDEN', 'another execution of the job is unfinished')
     throw new CarillonError('STATE_CONFLICT', {
-      message: 'only DEAD and CANCELLED executions can be brought back',
+      message: 'only DEAD and CANCELLED executions can be replayed',
       hint: 'Look at its state; one that is unfinished needs no help',
     })
   }

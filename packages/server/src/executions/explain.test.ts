@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ExecutionRecord } from '../store/executions/read.ts'
-import type { ServingWorker, Standing } from '../store/executions/read-standing.ts'
+import type { Placement, ServingWorker } from '../store/executions/read-placement.ts'
 import { explainEnded, explainToCome, explainUnfinished, type Surroundings } from './explain.ts'
 
 const now = Date.UTC(2030, 0, 15, 3)
@@ -12,12 +12,12 @@ const record = (more: Partial<ExecutionRecord> = {}) =>
 
 const free: ServingWorker = { workerId: 'w', name: 'w1', seenAt: now, slots: 5, knowsHandler: true, running: 0 }
 
-function explain(more: Partial<Standing> = {}, around: Partial<Surroundings> = {}, of: Partial<ExecutionRecord> = {}) {
-  const standing: Standing = {
+function explain(more: Partial<Placement> = {}, around: Partial<Surroundings> = {}, of: Partial<ExecutionRecord> = {}) {
+  const placement: Placement = {
     ...{ jobState: null, overlap: null, poolPaused: false, backAt: null, waits: false, holders: [], queued: true },
     ...{ lease: null, ...more },
   }
-  const nothing = { standing, workers: [free], ahead: { lane: 0, above: 0 }, now, suspectMs: 15_000 }
+  const nothing = { placement, workers: [free], ahead: { lane: 0, above: 0 }, now, suspectMs: 15_000 }
   return explainUnfinished(record(of), { ...nothing, ...around })
 }
 

@@ -6,7 +6,7 @@ import type { ExecutionState, Explanation } from '@carillon/contract'
 import { outsideWorkerId } from '../domain/outside-worker.ts'
 import { poolName } from '../domain/pool-key.ts'
 import type { ExecutionRecord } from '../store/executions/read.ts'
-import type { ServingWorker, Standing } from '../store/executions/read-standing.ts'
+import type { Placement, ServingWorker } from '../store/executions/read-placement.ts'
 import type { ToCome } from '../store/executions/read-to-come.ts'
 import type { Quarantined } from '../store/quarantine/read.ts'
 import { priorityOf } from '../store/rows.ts'
@@ -14,7 +14,7 @@ import { priorityOf } from '../store/rows.ts'
 type Reason = Explanation['reasons'][number]
 
 export interface Surroundings {
-  standing: Standing
+  placement: Placement
   workers: ServingWorker[]
   ahead: { lane: number; above: number }
   now: number
@@ -57,13 +57,13 @@ export function explainQuarantined(executionId: string, row: Quarantined): Expla
 
 export function explainUnfinished(record: ExecutionRecord, around: Surroundings): Explanation {
   const { executionId, state } = record
-  const { standing } = around
-  const reasons = standing.lease ? leased(around) : inTheWay(record, around)
-  return { executionId, state, reasons, summary: summaryOf(standing.lease ? 'It runs' : 'Not running', reasons) }
+  const { placement } = around
+  const reasons = placement.lease ? leased(around) : inTheWay(record, around)
+  return { executionId, state, reasons, summary: summaryOf(placement.lease ? 'It runs' : 'Not running', reasons) }
 }
 
 function leased(around: Surroundings): Reason[] {
-  const { lease } = around.standing
+  const { lease } = around.placement
   const worker = `worker ${lease!.worker ?? lease!.workerId}`
   const reasons: Reason[] = []
   if (lease!.cancelAt !== null) {
@@ -85,26 +85,26 @@ function leased(around: Surroundings): Reason[] {
 function inTheWay(record: ExecutionRecord, around: Surroundings): Reason[] {
   const { jobId, state } = record
   const pool = poolName(record.pool)
-  const { standing, now } = around
+  const { placement, now } = around
   const reasons: Reason[] = []
-  if (standing.poolPaused) {
+  if (placement.poolPaused) {
     const hint = `resume it with POST /v1/pools/${encodeURIComponent(pool)}/resume`
     reasons.push({ code: 'POOL_PAUSED', message: `the pool ${pool} is paused`, hint })
   }
-  if (standing.backAt !== null && standing.backAt > now) {
+  if (placement.backAt !== null && placement.backAt > now) {
     const cause =
       state === 'PENDING' ? 'it was handed back and is' : `attempt ${record.attempt} ${failed[state]}; it is`
     const code = state === 'PENDING' ? 'HANDED_BACK' : 'RETRY_LATER'
-    reasons.push({ code, message: `${cause} not due until ${time(standing.backAt)}`, hint: 'wait, or mend the cause' })
+    reasons.push({ code, message: `${cause} not due until ${time(placement.backAt)}`, hint: 'wait, or mend the cause' })
   }
-  if (standing.waits) {
-    const holders = standing.holders.map((h) => (h.worker ? `${h.executionId} on ${h.worker}` : h.executionId))
-    const message = `the job’s overlap policy ${standing.overlap ?? ''} lets it wait for ${holders.join(', ') || 'another one'}`
+  if (placement.waits) {
+    const holders = placement.holders.map((h) => (h.worker ? `${h.executionId} on ${h.worker}` : h.executionId))
+    const message = `the job’s overlap policy ${placement.overlap ?? ''} lets it wait for ${holders.join(', ') || 'another one'}`
     reasons.push({ code: 'OVERLAP', message, hint: 'wait for that one to end, or cancel it' })
   }
   reasons.push(...ofWorkers(record, around))
   if (reasons.length === 0) reasons.push(onItsWay(around))
-  if (standing.jobState === 'PAUSED') {
+  if (placement.jobState === 'PAUSED') {
     const message = 'its job is paused, which holds back only what is still to come'
     reasons.push({ code: 'JOB_PAUSED', message, hint: `resume it with POST /v1/jobs/${jobId}/resume` })
   }
@@ -140,8 +140,8 @@ function ofWorkers({ pool: key, handler, lane }: ExecutionRecord, around: Surrou
   return [{ code: 'IN_QUEUE', message: `it stands in the queue, ${before}`, hint: 'wait, or start more workers' }]
 }
 
-function onItsWay({ standing }: Surroundings): Reason {
-  const message = standing.queued ? 'it is ready, nothing is in its way' : 'it is on its way into the queue'
+function onItsWay({ placement }: Surroundings): Reason {
+  const message = placement.queued ? 'it is ready, nothing is in its way' : 'it is on its way into the queue'
   return { code: 'READY', message, hint: 'ask again in a moment' }
 }
 
@@ -152,8 +152,8 @@ const failed: Partial<Record<ExecutionState, string>> = {
 }
 
 const endHints: Partial<Record<ExecutionState, { hint: string }>> = {
-  DEAD: { hint: 'mend the cause, then bring it back with POST /v1/executions/{id}/retry' },
-  CANCELLED: { hint: 'bring it back with POST /v1/executions/{id}/retry if it is wanted after all' },
+  DEAD: { hint: 'fix the cause, then replay it with POST /v1/executions/{id}/retry' },
+  CANCELLED: { hint: 'replay it with POST /v1/executions/{id}/retry if it is wanted after all' },
   SKIPPED: { hint: 'run it with POST /v1/jobs/{id}/backfill and includeSkipped if it is wanted after all' },
 }
 

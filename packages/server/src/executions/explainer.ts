@@ -3,7 +3,7 @@ import type { Explanation } from '@carillon/contract'
 import { isEnd } from '../domain/execution-state.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Database } from '../store/database.ts'
-import { countAhead, readServing, readStanding } from '../store/executions/read-standing.ts'
+import { countAhead, readPlacement, readServing } from '../store/executions/read-placement.ts'
 import { readQuarantinedExecution } from '../store/quarantine/read.ts'
 import type { Executions } from './executions.ts'
 import { countedAhead, explainEnded, explainQuarantined, explainToCome, explainUnfinished } from './explain.ts'
@@ -24,15 +24,15 @@ export class Explainer {
     if (!found && quarantined) return explainQuarantined(executionId, quarantined)
     const record = found ?? (await executions.read(tenant, executionId))
     if (isEnd(record.state)) return explainEnded(record)
-    const [standing, workers, ahead] = await Promise.all([
-      readStanding(database, executionId),
+    const [placement, workers, ahead] = await Promise.all([
+      readPlacement(database, executionId),
       readServing(database, record),
       countAhead(database, { executionId, most: countedAhead }),
     ])
     // It ended between the questions.
-    if (!standing) return this.explain(tenant, executionId)
-    const hasPlace = standing.lease || standing.queued || standing.waits || standing.backAt !== null
+    if (!placement) return this.explain(tenant, executionId)
+    const hasPlace = placement.lease || placement.queued || placement.waits || placement.backAt !== null
     if (quarantined && !hasPlace) return explainQuarantined(executionId, quarantined)
-    return explainUnfinished(record, { standing, workers, ahead, now: clock.now(), suspectMs })
+    return explainUnfinished(record, { placement, workers, ahead, now: clock.now(), suspectMs })
   }
 }

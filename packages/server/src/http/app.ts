@@ -16,7 +16,7 @@ import { requestCheck } from './request-checks.ts'
 import type { Caller, Reply, Route } from './route.ts'
 import type { Services } from './services.ts'
 import { watchStream } from './stream-watch.ts'
-import { Turnstile } from './turnstile.ts'
+import { TenantLimiter } from './tenant-limiter.ts'
 import { mayRead, withoutData } from './write-only.ts'
 
 export interface AppOptions {
@@ -33,8 +33,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | null
     rawBody: string
-    /** Gives back the place that the body takes. */
-    leave: () => void
+    /** Releases the slot that the body holds. */
+    release: () => void
   }
 }
 
@@ -75,7 +75,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   } as object) as unknown as FastifyInstance
   app.decorateRequest('caller', null)
   app.decorateRequest('rawBody', '')
-  app.decorateRequest('leave', nothing)
+  app.decorateRequest('release', nothing)
   app.removeAllContentTypeParsers()
   app.setSerializerCompiler(() => JSON.stringify)
   app.setValidatorCompiler(() => () => true)
@@ -95,15 +95,15 @@ export function createApp(options: AppOptions): FastifyInstance {
     return sendProblem(error, request, reply, options.logger)
   })
   app.setNotFoundHandler((request, reply) => refuseAddress(request, reply, options))
-  const turnstiles = {
-    heavy: new Turnstile({ places: 4, mostWaiting: 1_000 }),
-    light: new Turnstile({ places: 256, mostWaiting: 10_000 }),
-    smallBodies: new Turnstile({ places: 1_024, mostWaiting: 10_000 }),
-    largeBodies: new Turnstile({ places: 4, mostWaiting: 100 }),
+  const limiters = {
+    heavy: new TenantLimiter({ slots: 4, maxWaiting: 1_000 }),
+    light: new TenantLimiter({ slots: 256, maxWaiting: 10_000 }),
+    smallBodies: new TenantLimiter({ slots: 1_024, maxWaiting: 10_000 }),
+    largeBodies: new TenantLimiter({ slots: 4, maxWaiting: 100 }),
   }
   for (const [operationId, route] of Object.entries(options.routes)) {
     // Each in a context of its own: how a body is read depends on the operation.
-    void app.register(async (own) => register(own, operationId, route, { ...options, ...turnstiles }))
+    void app.register(async (own) => register(own, operationId, route, { ...options, ...limiters }))
   }
   refuseOtherMethods(app, options)
   return app
@@ -113,10 +113,10 @@ function register(
   app: FastifyInstance,
   operationId: string,
   route: Route,
-  { services, authenticator, heavy, light, smallBodies, largeBodies }: AppOptions & Turnstiles,
+  { services, authenticator, heavy, light, smallBodies, largeBodies }: AppOptions & TenantLimiters,
 ): void {
   const { operation } = route
-  const turnstile = operation.heavy ? heavy : light
+  const limiter = operation.heavy ? heavy : light
   const check = requestCheck(operation)
   const bounds = boundsOf(operation)
   parseJson(app, bounds, operation.opaque ?? [])
@@ -130,9 +130,9 @@ function register(
       const declared = Number(request.headers['content-length'] ?? bounds.maxBytes)
       if (declared > bounds.maxBytes) throw bodyTooLarge(bounds.maxBytes)
       const bodies = declared > smallBody ? largeBodies : smallBodies
-      request.leave = await bodies.enter(request.caller!.tenant)
-      if (reply.raw.closed) request.leave()
-      else reply.raw.once('close', request.leave)
+      request.release = await bodies.acquire(request.caller!.tenant)
+      if (reply.raw.closed) request.release()
+      else reply.raw.once('close', request.release)
     },
     onRequest: (request, _, done) => {
       const settle = (caller: Caller) => {
@@ -155,9 +155,9 @@ function register(
       check(request)
       const asked = new Asked(request, reply, authenticator.tokens !== false)
       const answer = () => route.answer(asked, services)
-      const taken = takesTurns(operation, request) ? turnstile.pass(asked.caller.tenant, answer) : answer()
+      const taken = takesTurns(operation, request) ? limiter.run(asked.caller.tenant, answer) : answer()
       const answered = await taken
-      request.leave()
+      request.release()
       if (answered.stream) {
         const mayGoOn = async () => operation.scope && authenticator.authenticate(request.headers, operation.scope)
         watchStream(reply.raw, { mayGoOn, end: () => asked.end() })
@@ -167,11 +167,11 @@ function register(
   })
 }
 
-interface Turnstiles {
-  heavy: Turnstile
-  light: Turnstile
-  smallBodies: Turnstile
-  largeBodies: Turnstile
+interface TenantLimiters {
+  heavy: TenantLimiter
+  light: TenantLimiter
+  smallBodies: TenantLimiter
+  largeBodies: TenantLimiter
 }
 
 const smallBody = 1024 * 1024

@@ -13,7 +13,7 @@ import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
 import type { Submissions } from '../submissions/submissions.ts'
 import type { BoundTokens } from '../targets/bound-tokens.ts'
-import type { WorkerDesk } from '../workers/worker-desk.ts'
+import type { WorkerSessions } from '../workers/worker-sessions.ts'
 
 export interface Services {
   database: Database
@@ -28,7 +28,7 @@ export interface Services {
   quarantine: Quarantine
   ends: Ends
   events: Events
-  desk: WorkerDesk
+  workerSessions: WorkerSessions
   /** How long a long poll may wait. */
   maxPollMs: number
   completion: Completion

@@ -76,18 +76,18 @@ export function redefined(job: JobRecord, definition: JobDefinition, live: strin
   }
   const { now } = moment
   const state = job.state === 'COMPLETED' ? 'ACTIVE' : job.state
-  const standing = (nominal: number, skipped: JobChange['skipped']): JobChange => {
+  const movedTo = (nominal: number, skipped: JobChange['skipped']): JobChange => {
     const due = state === 'PAUSED' ? null : nominal + jitterMsOf(definition)
     return { definition, state, nominal, due, live, skipped, computedAt: Math.floor(now) }
   }
-  if (sameOccurrences && job.nominal !== null) return standing(job.nominal, [])
+  if (sameOccurrences && job.nominal !== null) return movedTo(job.nominal, [])
   const { skipped, next } = state === 'PAUSED' ? passedWhilePaused(job, moment) : { skipped: [], next: job.nominal }
   if (next !== null && next <= now) {
     // Its time has come and it has not fired yet: if it is still an occurrence, it stays.
-    if (occursAt(definition, next)) return standing(next, skipped)
+    if (occursAt(definition, next)) return movedTo(next, skipped)
     skipped.push(...edited(job, next, moment))
   }
-  return standing(nominalAfter(definition, now) ?? firstOccurrence(definition, now), skipped)
+  return movedTo(nominalAfter(definition, now) ?? firstOccurrence(definition, now), skipped)
 }
 
 /** The job as it will stand once the change is written. */

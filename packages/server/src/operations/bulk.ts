@@ -50,7 +50,7 @@ function whatOf(state: ExecutionState | undefined): BulkParams['what'] {
   return state === 'RUNNING' ? 'RUNNING' : 'PENDING'
 }
 
-/** Unfinished work is among the newest; what is brought back comes in its old order. */
+/** Cancels start with the newest, where unfinished work is; replays keep the original order. */
 export function orderOf(kind: OperationKind): Order {
   return kind === 'CANCEL' ? 'desc' : 'asc'
 }

@@ -4,8 +4,8 @@ import { engineConfig } from '../config/engine-config.ts'
 import { isLoopback } from '../config/loopback.ts'
 import { type ServeConfig, type ServeSettings, serveConfig } from '../config/serve-config.ts'
 import { loadEmbedded } from '../embedded.ts'
+import { anonymousAuthenticator } from '../http/auth/anonymous.ts'
 import { type Authenticator, createAuthenticator } from '../http/auth/authenticator.ts'
-import { openDoor } from '../http/auth/open-door.ts'
 import { routes } from '../http/routes/index.ts'
 import { HttpServer } from '../http/server.ts'
 import { Engine } from '../main.ts'
@@ -86,7 +86,7 @@ async function startNode(
     throw error
   }
   const stop = async () => {
-    engine.desk.closePolls()
+    engine.workerSessions.closePolls()
     engine.ends.close()
     engine.events.close()
     await http.stop()
@@ -110,5 +110,5 @@ async function startNode(
 async function authenticatorFor({ auth, host }: ServeConfig, engine: Engine, logger: Logger): Promise<Authenticator> {
   if (auth !== 'off') return createAuthenticator(auth, { database: engine.database, clock: engine.clock, logger })
   logger.warn({ host }, 'auth is off: whoever reaches this address may do everything')
-  return openDoor({ onlyHere: isLoopback(host) })
+  return anonymousAuthenticator({ loopbackOnly: isLoopback(host) })
 }

@@ -6,7 +6,7 @@ import { CarillonError, type ErrorDetail, type JobInput, type JobState } from '@
 import { requireKept } from '../jobs/kept.ts'
 import { newJob } from '../jobs/new-job.ts'
 import { placeOf } from '../jobs/target.ts'
-import { breather } from '../lib/breather.ts'
+import { eventLoopYielder } from '../lib/event-loop-yielder.ts'
 import { entryOf, type Once } from '../store/idempotency/answers.ts'
 import type { NewJob } from '../store/jobs/create.ts'
 import { wasTooSlow } from '../store/trouble.ts'
@@ -66,9 +66,9 @@ async function makeAll(
   const made: (Made | { error: CarillonError })[] = []
   const place = placeCheck(jobs, tenant)
   const now = clock.now()
-  const breathe = breather()
+  const yieldIfDue = eventLoopYielder()
   for (const each of wanted) {
-    const pause = breathe()
+    const pause = yieldIfDue()
     if (pause) await pause
     if ('error' in each) {
       made.push(each)

@@ -1,7 +1,7 @@
 /**
  * Submissions with a dedupe key. What becomes of one is decided from what was read and written under the key's lock only if
  * that still holds; if another came between, it is decided anew. That a duplicate changes nothing needs no lock: what it
- * is a duplicate of stood there when it was read.
+ * is a duplicate of holder there when it was read.
  */
 import {
   type AnswerOf,
@@ -19,7 +19,7 @@ import { requireKept } from '../jobs/kept.ts'
 import { bornRecord, newJob, runningAt } from '../jobs/new-job.ts'
 import { Problems } from '../jobs/validate.ts'
 import type { Database } from '../store/database.ts'
-import { readStanding, type Stood } from '../store/dedupes/stands.ts'
+import { readKeyHolder, type StoredHolder } from '../store/dedupes/holders.ts'
 import { readExecution } from '../store/executions/read.ts'
 import { claimAnswer, entryOf, type Once } from '../store/idempotency/answers.ts'
 import { readLedgerJob } from '../store/jobs/ledger.ts'
@@ -48,10 +48,10 @@ export async function submitDeduped(
     const now = Math.floor(clock.now())
     const wanted = newJob(input, { tenant, payload, now, id: request, pool })
     await requireKept(database, wanted.nominal)
-    const stood = await readStanding(database, tenant, key)
-    const decision = decideDedupe(rule, stood, { now, runAt: wanted.nominal })
+    const holder = await readKeyHolder(database, tenant, key)
+    const decision = decideDedupe(rule, holder, { now, runAt: wanted.nominal })
     if (decision.verdict === 'KEPT') {
-      const kept = await readKept(database, tenant, stood!)
+      const kept = await readKept(database, tenant, holder!)
       if (kept === null) continue
       const entry = await entryOf(once, kept)
       if (entry) await claimAnswer(database, entry)
@@ -70,8 +70,8 @@ export async function submitDeduped(
       jobs: dueNow ? [] : [job],
       submissions: dueNow ? [submissionOf(job, input)] : [],
       entry: await entryOf(once, made),
-      stand: {
-        ...{ tenant, key, seen: stood?.submissionId ?? null, withdraw: verdict !== 'NEW', id, firstAt, windowUntil },
+      keyClaim: {
+        ...{ tenant, key, seen: holder?.submissionId ?? null, withdraw: verdict !== 'NEW', id, firstAt, windowUntil },
         ...(request !== undefined && { request: { id: request, verdict } }),
       },
     })
@@ -85,8 +85,8 @@ export async function submitDeduped(
 }
 
 /** What stands, as a job. Null: it has moved on since it was read. */
-async function readKept(database: Database, tenant: string, stood: Stood): Promise<Created | null> {
-  const { submissionId, executionId, state } = stood
+async function readKept(database: Database, tenant: string, holder: StoredHolder): Promise<Created | null> {
+  const { submissionId, executionId, state } = holder
   const coming = state === 'COMING'
   // One that passed in a pause, or was deleted after that, has an execution but is still among the jobs.
   const job = coming

@@ -7,9 +7,9 @@ import { randomUUID } from 'node:crypto'
 import { CarillonError, type LeasedExecution } from '@carillon/contract'
 import type { RegisteredHandler, WorkerReport } from '@carillon/sdk'
 import type { Engine } from '../main.ts'
+import { giveLease } from './due-work.ts'
 import { type Entry, keyOf, type RunLog } from './run-log.ts'
 import type { SpareWorkers } from './spare-workers.ts'
-import { giveLease } from './standing.ts'
 import { requireHandler } from './watched-handlers.ts'
 
 /**
@@ -96,7 +96,7 @@ export class Faults {
     const [lease] = this.#stale.splice(at, 1) as [LeasedExecution]
     log.leased(lease)
     spares.run(lease, async (report) => {
-      const answer = await engine.desk.report(report)
+      const answer = await engine.workerSessions.report(report)
       for (const [i, said] of report.outcomes.entries()) log.reported(said, answer.outcomes[i]!, null)
       for (const [i, key] of report.began.entries()) if (answer.began[i] === 'REFUSED') log.notStarted(key)
       return answer
@@ -127,7 +127,7 @@ export class Faults {
   /** Its progress arrives, its outcome does not. */
   async #unheard(report: WorkerReport, entry: Entry, point: CrashPoint) {
     const { engine, log } = this.#options
-    const answer = await engine.desk.report({ ...report, outcomes: [], held: null })
+    const answer = await engine.workerSessions.report({ ...report, outcomes: [], held: null })
     for (const said of report.outcomes) {
       if (point === 'AT_COMMIT' && said.outcome === 'SUCCEEDED') this.#misused = noCommit(entry)
       log.crashed(entry)

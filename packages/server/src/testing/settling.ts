@@ -6,9 +6,9 @@
 import { CarillonError, priorities } from '@carillon/contract'
 import { monotonicMs } from '../lib/clock.ts'
 import type { Engine } from '../main.ts'
+import { type DueWork, readDueWork } from './due-work.ts'
 import type { Faults } from './faults.ts'
 import type { RunLog } from './run-log.ts'
-import { readStanding, type Standing } from './standing.ts'
 
 export interface SettlingOptions {
   engine: Engine
@@ -37,30 +37,30 @@ export class Settling {
   async settle(): Promise<number | null> {
     const { engine, log, faults, tick, settleMs } = this.#options
     const since = monotonicMs()
-    let previous: Standing | null = null
+    let previous: DueWork | null = null
     for (;;) {
       tick()
       await log.rest()
       const { version } = log
       await engine.byHand.pauseFailing()
       if (faults.next()) continue
-      const standing = await this.#look()
+      const work = await this.#look()
       if (log.version !== version) continue // it was at rest no more when the database answered
-      const left = this.#left(standing)
-      if (left === null) return earlier(standing.next, tick())
+      const left = this.#left(work)
+      if (left === null) return earlier(work.next, tick())
       if (monotonicMs() - Math.max(since, log.changedAt) > settleMs) throw stuck(left, settleMs)
-      await this.#act(standing, previous)
-      previous = standing
+      await this.#act(work, previous)
+      previous = work
     }
   }
 
-  #look(): Promise<Standing> {
+  #look(): Promise<DueWork> {
     const { engine, workerId } = this.#options
-    return readStanding(engine.database, workerId === null ? [] : [workerId], engine.desk.times.lostAfterMs)
+    return readDueWork(engine.database, workerId === null ? [] : [workerId], engine.workerSessions.times.lostAfterMs)
   }
 
   /** What keeps it from having settled; null: nothing does. */
-  #left({ due, ready, held }: Standing): string | null {
+  #left({ due, ready, held }: DueWork): string | null {
     const { log } = this.#options
     if (due.length > 0) return `something is due (${due.join(', ')})`
     if (held.some((key) => !log.holds(key))) return 'a lease is on its way'
@@ -74,7 +74,7 @@ export class Settling {
   }
 
   /** What was there at the previous look too may have been overlooked: it is looked for from the beginning. */
-  async #act({ due, ready }: Standing, previous: Standing | null): Promise<void> {
+  async #act({ due, ready }: DueWork, previous: DueWork | null): Promise<void> {
     const { engine, log } = this.#options
     if (due.includes('FIRE')) {
       if (previous?.due.includes('FIRE')) engine.signals.publish({ kind: 'DUE', at: 0 })

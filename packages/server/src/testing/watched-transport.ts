@@ -1,9 +1,9 @@
 /** The way from the test's worker to its node, along which everything is noted and faults strike. */
 import type { Transport } from '@carillon/sdk'
 import type { Database } from '../store/database.ts'
+import { readCommitted } from './due-work.ts'
 import type { Faults } from './faults.ts'
 import type { RunLog } from './run-log.ts'
-import { readCommitted } from './standing.ts'
 
 export function watchedTransport(
   direct: Transport,

@@ -6,8 +6,8 @@
  */
 import { timeOf } from '../domain/identity.ts'
 import type { Database } from '../store/database.ts'
+import { type KeyPosition, pruneKeys } from '../store/dedupes/holders.ts'
 import { pruneDedupeRequests } from '../store/dedupes/requests.ts'
-import { pruneStands, type StandPosition } from '../store/dedupes/stands.ts'
 import { pruneAnswers } from '../store/idempotency/answers.ts'
 import { pruneFlows, pruneJobs, pruneSpans, pruneVersions } from '../store/jobs/prune.ts'
 import { pruneOperations } from '../store/operations/operations.ts'
@@ -35,15 +35,15 @@ export class Pruner {
     await drain(() => pruneFlows(this.#database, batchSize))
     await drain(() => pruneAnswers(this.#database, batchSize))
     await drain(() => pruneDedupeRequests(this.#database, batchSize))
-    await this.#pruneStands()
+    await this.#pruneKeys()
     await drain(() => pruneOperations(this.#database, floor, batchSize))
     await pruneLeases(this.#database)
     await forgetNodes(this.#database)
   }
 
-  async #pruneStands(): Promise<void> {
-    for (let at: StandPosition | null = { tenant: '', key: '' }; at; ) {
-      at = await pruneStands(this.#database, at, batchSize)
+  async #pruneKeys(): Promise<void> {
+    for (let at: KeyPosition | null = { tenant: '', key: '' }; at; ) {
+      at = await pruneKeys(this.#database, at, batchSize)
     }
   }
 }

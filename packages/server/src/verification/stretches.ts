@@ -13,9 +13,9 @@ import type { FireDefinition } from '../store/jobs/definition.ts'
 import type { KnownSpan, VerifiedJob } from '../store/verification/read-jobs.ts'
 
 /**
- * RECORDED: each has a row. UNRECORDED: none has, and rightly so, for `reason`. STANDING: still to fire.
+ * RECORDED: each has a row. UNRECORDED: none has, and rightly so, for `reason`. UPCOMING: still to fire.
  */
-export type StretchKind = 'RECORDED' | 'UNRECORDED' | 'STANDING'
+export type StretchKind = 'RECORDED' | 'UNRECORDED' | 'UPCOMING'
 
 /** Occurrences of one definition from `from` on and before `before`, by nominal time. */
 export interface Stretch {
@@ -62,7 +62,7 @@ export function stretchesOf(job: VerifiedJob): Stretches {
       // An edit may bring it nearer: it had not come to anything from there on.
       const before = Math.min(span.stood ?? endUnsaid(definition, span, from ?? 0), span.stands ?? Infinity)
       if (from !== null) stretches.push({ ...stretch, from, before })
-      stretches.push(...(next ? passedBy(stretch, span, next) : standing(stretch, span)))
+      stretches.push(...(next ? passedBy(stretch, span, next) : upcoming(stretch, span)))
     }
     start = span.stands
   })
@@ -112,8 +112,8 @@ function passedBy(stretch: Stretch, span: KnownSpan, next: KnownSpan): Stretch[]
 }
 
 /** From where the schedule stands now. */
-function standing(stretch: Stretch, { stood, state }: KnownSpan): Stretch[] {
+function upcoming(stretch: Stretch, { stood, state }: KnownSpan): Stretch[] {
   if (stood === null) return []
   const rest = { ...stretch, from: stood, before: Infinity }
-  return [state === 'PAUSED' ? { ...rest, kind: 'UNRECORDED', reason: 'PAUSED' } : { ...rest, kind: 'STANDING' }]
+  return [state === 'PAUSED' ? { ...rest, kind: 'UNRECORDED', reason: 'PAUSED' } : { ...rest, kind: 'UPCOMING' }]
 }

@@ -25,7 +25,7 @@ async function run(rig: Rig, what: string, fields: Partial<LeasedExecution> = {}
 }
 
 describe.each(['THREAD', 'PROCESS'] as const)('isolation %s', (isolation) => {
-  test('gives the handler its context and brings back what it does', async () => {
+  test('gives the handler its context and returns its outcome', async () => {
     await using rig = await isolated({ isolation })
     const dueAt = Math.floor(rig.transport.serverNow())
     const facts = await run(rig, 'facts', {

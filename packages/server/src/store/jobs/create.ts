@@ -1,5 +1,5 @@
 import type { Database } from '../database.ts'
-import type { Stand } from '../dedupes/stands.ts'
+import type { KeyClaim } from '../dedupes/holders.ts'
 import { type Submission, submissionArrays } from '../executions/submit.ts'
 import { type AnswerEntry, AnsweredBefore } from '../idempotency/answers.ts'
 import { iso } from '../rows.ts'
@@ -20,7 +20,7 @@ export interface NewWork {
   submissions?: Submission[]
   tags?: number[]
   entry?: AnswerEntry | null
-  stand?: Stand
+  keyClaim?: KeyClaim
 }
 
 /** Up to so many are written as quickly as anything else. */
@@ -29,17 +29,17 @@ const ordinarySize = 1_000
 const largeMs = 4_000
 
 /**
- * False: nothing was written, because the key of a job was taken or what stood under the dedupe key has changed; look
+ * False: nothing was written, because the key of a job was taken or what holder under the dedupe key has changed; look
  * again. Throws AnsweredBefore. See functions/submissions/create_work.sql.
  */
 export async function createWork(database: Database, work: NewWork): Promise<boolean> {
-  const { jobs, actor, submissions = [], tags = [], entry = null, stand } = work
+  const { jobs, actor, submissions = [], tags = [], entry = null, keyClaim } = work
   const rows = await database.query<{ verdict: 'DONE' | 'ANSWERED' | 'AGAIN' }>(
     'create-work',
     'select carillon.create_work($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18) verdict',
     [
       entry && JSON.stringify(entry),
-      stand === undefined ? null : JSON.stringify(stand),
+      keyClaim === undefined ? null : JSON.stringify(keyClaim),
       actor,
       jobs.length === 0 ? null : JSON.stringify(jobs.map(rowOf)),
       ...submissionArrays(submissions, tags),

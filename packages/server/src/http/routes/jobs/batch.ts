@@ -1,7 +1,7 @@
 import { CarillonError, type JobInput } from '@carillon/contract'
 import { api, JobInput as JobInputSchema } from '@carillon/contract/api'
 import { encodeJson } from '@carillon/sdk'
-import { breather } from '../../../lib/breather.ts'
+import { eventLoopYielder } from '../../../lib/event-loop-yielder.ts'
 import { isoTime } from '../../../lib/iso-time.ts'
 import type { BatchItem, Wanted } from '../../../submissions/batch.ts'
 import { answerOnce, rendering } from '../../idempotency.ts'
@@ -28,11 +28,11 @@ export const createJobs = route(api.createJobs, (request, { database, submission
 const mostDetails = 1_000
 
 async function allWanted(items: unknown[], traceparent: string | undefined): Promise<Wanted[]> {
-  const breathe = breather()
+  const yieldIfDue = eventLoopYielder()
   const wanted: Wanted[] = []
   let told = 0
   for (const item of items) {
-    const pause = breathe()
+    const pause = yieldIfDue()
     if (pause) await pause
     const each = wantedOf(item, traceparent)
     if ('error' in each) told += each.error.errors.length

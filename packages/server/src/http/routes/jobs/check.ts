@@ -2,7 +2,7 @@ import { CarillonError, type ErrorDetail, type JobInput } from '@carillon/contra
 import { api } from '@carillon/contract/api'
 import { reservedPrefix } from '../../../jobs/target.ts'
 import { Problems } from '../../../jobs/validate.ts'
-import { breather } from '../../../lib/breather.ts'
+import { eventLoopYielder } from '../../../lib/event-loop-yielder.ts'
 import { definitionProblems } from '../../definition-problems.ts'
 import { ok, route } from '../../route.ts'
 import type { Services } from '../../services.ts'
@@ -15,9 +15,9 @@ export const checkJobs = route(api.checkJobs, async ({ body, caller }, services)
   const { jobs, pools = [] } = body as { jobs: unknown[]; pools?: unknown[] }
   const errors: (ErrorDetail & { pointer: string })[] = pools.flatMap((name, at) => poolProblems(name, `/pools/${at}`))
   const coming = new Set(pools)
-  const breathe = breather()
+  const yieldIfDue = eventLoopYielder()
   for (const [at, job] of jobs.entries()) {
-    const pause = breathe()
+    const pause = yieldIfDue()
     if (pause) await pause
     const found = definitionProblems(job, services.clock.now())
     found.push(...(await placeProblems(job, caller.tenant, coming, services)))

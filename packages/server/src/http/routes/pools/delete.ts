@@ -13,11 +13,15 @@ const inUse = {
 
 export const deletePool = route(api.deletePool, async ({ params, caller }, services) => {
   const { name } = params
-  const { database, desk } = services
+  const { database, workerSessions } = services
   const { key, pool } = await changeablePool(name, caller, services)
   if (pool.tenant === null && (name === defaults.pool || name.startsWith(reservedPrefix)))
     throw new CarillonError('STATE_CONFLICT', { message: `the pool ${name} always exists`, hint: 'Pause it instead' })
-  const verdict = await store.deletePool(database, { key, actor: caller.actor, silentMs: desk.times.lostAfterMs })
+  const verdict = await store.deletePool(database, {
+    key,
+    actor: caller.actor,
+    silentMs: workerSessions.times.lostAfterMs,
+  })
   if (verdict === 'DELETED' || verdict === 'UNKNOWN') return noContent
   const [message, hint] = inUse[verdict]
   throw new CarillonError('STATE_CONFLICT', { message: `the pool ${name} is in use: ${message}`, hint })

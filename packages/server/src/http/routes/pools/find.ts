@@ -4,8 +4,12 @@ import type { Caller } from '../../route.ts'
 import type { Services } from '../../services.ts'
 
 /** What the name means to the tenant that the caller acts for. Of other tenants' pools it does not learn. */
-export async function findPool(name: string, caller: Caller, { database, desk }: Services): Promise<FoundPool> {
-  const pool = await readPool(database, { tenant: caller.tenant, silentMs: desk.times.suspectAfterMs, name })
+export async function findPool(
+  name: string,
+  caller: Caller,
+  { database, workerSessions }: Services,
+): Promise<FoundPool> {
+  const pool = await readPool(database, { tenant: caller.tenant, silentMs: workerSessions.times.suspectAfterMs, name })
   if (pool) return pool
   throw new CarillonError('POOL_NOT_FOUND', {
     message: `there is no pool ${name}`,

@@ -4,11 +4,11 @@ import { readPools } from '../../../store/pools/pools.ts'
 import { ok, route } from '../../route.ts'
 import { ownerOf } from '../workers/owner.ts'
 
-export const listPools = route(api.listPools, async ({ query, caller }, { database, desk }) => {
+export const listPools = route(api.listPools, async ({ query, caller }, { database, workerSessions }) => {
   const { limit = 100, cursor } = query
   const pools = await readPools(database, {
     viewer: ownerOf(caller),
-    silentMs: desk.times.suspectAfterMs,
+    silentMs: workerSessions.times.suspectAfterMs,
     after: cursor ? nameOfCursor(cursor) : '',
     limit,
   })

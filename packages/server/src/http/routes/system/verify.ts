@@ -7,7 +7,7 @@ import { verifyPart } from '../../../verification/report.ts'
 import { ok, route } from '../../route.ts'
 import { timeRangeOf } from '../../time-range.ts'
 
-export const verify = route(api.verify, async ({ query, caller }, { database, clock, desk }) => {
+export const verify = route(api.verify, async ({ query, caller }, { database, clock, workerSessions }) => {
   const { job, cursor, lateAfterMs = defaultLateAfterMs, limit = 100 } = query
   const { tenant } = caller
   const kept = async (jobId: string) => {
@@ -32,7 +32,7 @@ export const verify = route(api.verify, async ({ query, caller }, { database, cl
     now,
     lateAfterMs,
     listed: limit,
-    lostMs: desk.times.lostAfterMs,
+    lostMs: workerSessions.times.lostAfterMs,
   }
   return ok(await verifyPart(database, check, cursor ?? null))
 })

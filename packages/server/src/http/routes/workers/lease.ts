@@ -12,7 +12,7 @@ const defaultWaitMs = 20_000
 export const leaseExecutions = route(
   api.leaseExecutions,
   async ({ params, headers, body, caller, signal }, services) => {
-    const { desk, clock, maxPollMs } = services
+    const { workerSessions, clock, maxPollMs } = services
     const { pool, slots, prefetch = 0, waitMs = defaultWaitMs } = body
     const request = {
       workerId: params.workerId.toLowerCase(),
@@ -21,7 +21,7 @@ export const leaseExecutions = route(
       prefetch,
       waitMs: Math.min(waitMs, maxPollMs),
     }
-    const { executions, cancellations, closing } = await desk.poll(request, ownerOf(caller), signal)
+    const { executions, cancellations, closing } = await workerSessions.poll(request, ownerOf(caller), signal)
     const minimal = /\breturn=minimal\b/.test(headers.prefer ?? '')
     return {
       status: 200,

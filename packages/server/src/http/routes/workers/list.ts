@@ -6,11 +6,11 @@ import { ownerOf } from './owner.ts'
 
 const first = '00000000-0000-0000-0000-000000000000'
 
-export const listWorkers = route(api.listWorkers, async ({ query, caller }, { database, desk }) => {
+export const listWorkers = route(api.listWorkers, async ({ query, caller }, { database, workerSessions }) => {
   const { limit = 100, cursor, pool, state } = query
   const workers = await readWorkers(database, {
     viewer: ownerOf(caller),
-    silentMs: desk.times.suspectAfterMs,
+    silentMs: workerSessions.times.suspectAfterMs,
     pool: pool ?? null,
     live: state === undefined ? null : state === 'LIVE',
     after: cursor ? idOfCursor(cursor) : first,

@@ -1,5 +1,5 @@
 /**
- * From what a worker says over the network to what the desk takes. Results and progress become text, errors and logs are
+ * From what a worker says over the network to what WorkerSessions takes. Results and progress become text, errors and logs are
  * brought to the size and the characters that can be kept, just as the SDK does it in the worker.
  *
  * What must stay true: whatever a handler returned or threw, its outcome is taken and no other outcome of the same report

@@ -6,17 +6,17 @@ import { reservedPrefix } from '../../../jobs/target.ts'
 import { created, noContent, route } from '../../route.ts'
 import { ownerOf } from './owner.ts'
 
-export const registerWorker = route(api.registerWorker, async ({ body, caller }, { desk, clock }) => {
+export const registerWorker = route(api.registerWorker, async ({ body, caller }, { workerSessions, clock }) => {
   const workerId = body.workerId?.toLowerCase() ?? newId(Math.floor(clock.now()))
   check(workerId, body.pools)
-  await desk.register({ workerId, name: body.name, pools: body.pools }, ownerOf(caller))
-  return created({ workerId, ...desk.times, serverTime: clock.now() })
+  await workerSessions.register({ workerId, name: body.name, pools: body.pools }, ownerOf(caller))
+  return created({ workerId, ...workerSessions.times, serverTime: clock.now() })
 })
 
-export const deregisterWorker = route(api.deregisterWorker, async ({ params, caller }, { desk }) => {
+export const deregisterWorker = route(api.deregisterWorker, async ({ params, caller }, { workerSessions }) => {
   const workerId = params.workerId.toLowerCase()
-  await desk.require(workerId, ownerOf(caller))
-  await desk.deregister(workerId)
+  await workerSessions.require(workerId, ownerOf(caller))
+  await workerSessions.deregister(workerId)
   return noContent
 })
 

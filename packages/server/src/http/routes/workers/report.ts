@@ -1,42 +1,45 @@
 import { CarillonError, type HeldExecution } from '@carillon/contract'
 import { api } from '@carillon/contract/api'
 import type { ReportedOutcome, WorkerReport } from '@carillon/sdk'
-import { breather } from '../../../lib/breather.ts'
+import { eventLoopYielder } from '../../../lib/event-loop-yielder.ts'
 import { ok, route } from '../../route.ts'
 import { outcomeOf, progressText } from './outcome.ts'
 import { ownerOf } from './owner.ts'
 
-export const reportExecutions = route(api.reportExecutions, async ({ params, body, caller }, { desk, clock }) => {
-  const workerId = params.workerId.toLowerCase()
-  const owner = ownerOf(caller)
-  const worker = await desk.find(workerId, owner)
-  const tooLarge: HeldExecution[] = []
-  const now = clock.now()
-  const breathe = breather()
-  const outcomes: ReportedOutcome[] = []
-  for (const said of body.outcomes ?? []) {
-    const pause = breathe()
-    if (pause) await pause
-    outcomes.push(outcomeOf(said, now, tooLarge))
-  }
-  const progress: WorkerReport['progress'] = []
-  for (const said of body.progress ?? []) {
-    const pause = breathe()
-    if (pause) await pause
-    progress.push({ ...keyOf(said), progress: progressText(said, tooLarge) })
-  }
-  const began = (body.began ?? []).map(keyOf)
-  // Of a worker that nobody knows nothing can be compared; but the fences say whether its outcomes count.
-  const held = worker ? (body.held?.map(keyOf) ?? null) : null
-  const answer = await desk.report({ workerId, outcomes, began, progress, held }, owner)
-  if (!worker) {
-    throw new CarillonError('WORKER_UNKNOWN', {
-      message: `the worker ${workerId} is not registered; its outcomes were taken all the same, where their fence holds`,
-      hint: 'Announce it with POST /v1/workers and the same workerId, then repeat the report',
-    })
-  }
-  return ok(tooLarge.length > 0 ? { ...answer, tooLarge } : answer)
-})
+export const reportExecutions = route(
+  api.reportExecutions,
+  async ({ params, body, caller }, { workerSessions, clock }) => {
+    const workerId = params.workerId.toLowerCase()
+    const owner = ownerOf(caller)
+    const worker = await workerSessions.find(workerId, owner)
+    const tooLarge: HeldExecution[] = []
+    const now = clock.now()
+    const yieldIfDue = eventLoopYielder()
+    const outcomes: ReportedOutcome[] = []
+    for (const said of body.outcomes ?? []) {
+      const pause = yieldIfDue()
+      if (pause) await pause
+      outcomes.push(outcomeOf(said, now, tooLarge))
+    }
+    const progress: WorkerReport['progress'] = []
+    for (const said of body.progress ?? []) {
+      const pause = yieldIfDue()
+      if (pause) await pause
+      progress.push({ ...keyOf(said), progress: progressText(said, tooLarge) })
+    }
+    const began = (body.began ?? []).map(keyOf)
+    // Of a worker that nobody knows nothing can be compared; but the fences say whether its outcomes count.
+    const held = worker ? (body.held?.map(keyOf) ?? null) : null
+    const answer = await workerSessions.report({ workerId, outcomes, began, progress, held }, owner)
+    if (!worker) {
+      throw new CarillonError('WORKER_UNKNOWN', {
+        message: `the worker ${workerId} is not registered; its outcomes were taken all the same, where their fence holds`,
+        hint: 'Announce it with POST /v1/workers and the same workerId, then repeat the report',
+      })
+    }
+    return ok(tooLarge.length > 0 ? { ...answer, tooLarge } : answer)
+  },
+)
 
 function keyOf({ executionId, fence }: HeldExecution): HeldExecution {
   return { executionId: executionId.toLowerCase(), fence }

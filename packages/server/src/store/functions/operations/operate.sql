@@ -98,7 +98,7 @@ begin
     cardinality(p_ids) - cardinality(v_done) - cardinality(v_open), v_open, p_over, p_delay_ms, v_now);
 end $$;
 
--- One step of a RETRY. Answers how many were brought back. Locks: operations, then as REPLAY.
+-- One step of a RETRY, which replays. Returns how many were replayed. Locks: operations, then as REPLAY.
 create or replace function carillon.operate_retry(
   p_id uuid, p_fence bigint, p_ids uuid[], p_position text, p_over boolean, p_delay_ms float8, p_actor text,
   p_now timestamptz default null) returns bigint

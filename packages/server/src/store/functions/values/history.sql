@@ -5,7 +5,7 @@ create or replace function carillon.with_entry(history jsonb, entry jsonb) retur
   return case when jsonb_typeof(history) <> 'array' then '[]'
     when jsonb_array_length(history) >= 50 then history - 10 else coalesce(history, '[]') end || entry;
 
--- The entries since a person brought the execution back, all of them if nobody did.
+-- The entries since the last replay or backfill by a person; all of them if there was none.
 create or replace function carillon.lately(p_history jsonb) returns setof jsonb
   language sql immutable parallel safe
 begin atomic

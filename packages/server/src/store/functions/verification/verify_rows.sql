@@ -211,7 +211,7 @@ begin
   where o.why is not null;
 end $$;
 
--- Attempts that a history tells of since a person brought the execution back. Null: it is not kept whole.
+-- Attempts in a history since the last replay by a person. Null: the history was shortened.
 create or replace function carillon.attempts_of(p_history jsonb, p_fence bigint, p_state text) returns int
   language sql immutable parallel safe
   return case when p_history is null then (p_state is not distinct from 'SUCCEEDED')::int

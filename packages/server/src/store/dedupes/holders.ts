@@ -1,12 +1,12 @@
 /** Which submission stands under a dedupe key. Primary key: tenant, key. Written by carillon.take_stand alone. */
-import type { Standing } from '../../domain/dedupe.ts'
+import type { KeyHolder } from '../../domain/dedupe.ts'
 import type { Database } from '../database.ts'
 
 /** What a caller saw under the key, and what shall stand there instead. */
-export interface Stand {
+export interface KeyClaim {
   tenant: string
   key: string
-  /** Null: nothing stood there. */
+  /** Null: nothing holder there. */
   seen: string | null
   withdraw: boolean
   id: string
@@ -17,15 +17,15 @@ export interface Stand {
 }
 
 /** What stands under a key. */
-export interface Stood extends Standing {
+export interface StoredHolder extends KeyHolder {
   /** The id it was given when it came. */
   submissionId: string
   /** The same, unless its time was changed before it fired. */
   executionId: string
 }
 
-export async function readStanding(database: Database, tenant: string, key: string): Promise<Stood | null> {
-  const rows = await database.query<Stood>(
+export async function readKeyHolder(database: Database, tenant: string, key: string): Promise<StoredHolder | null> {
+  const rows = await database.query<StoredHolder>(
     'read-dedupe',
     `select d.execution_id "submissionId", coalesce(carillon.fired_as(d.execution_id), d.execution_id) "executionId",
        carillon.ms(d.first_at) "firstAt", carillon.ms(d.window_until) "windowUntil",
@@ -36,7 +36,7 @@ export async function readStanding(database: Database, tenant: string, key: stri
   return rows[0] ?? null
 }
 
-export interface StandPosition {
+export interface KeyPosition {
   tenant: string
   key: string
 }
@@ -45,12 +45,8 @@ export interface StandPosition {
  * Looks at the next `limit` rows after `after` and removes those whose submission has ended and whose window is over.
  * Answers where it got to; null: that was the end. Locks: dedupes by key (SKIP LOCKED).
  */
-export async function pruneStands(
-  database: Database,
-  after: StandPosition,
-  limit: number,
-): Promise<StandPosition | null> {
-  const rows = await database.query<StandPosition & { seen: number }>(
+export async function pruneKeys(database: Database, after: KeyPosition, limit: number): Promise<KeyPosition | null> {
+  const rows = await database.query<KeyPosition & { seen: number }>(
     null,
     `with page as (
        select d.tenant, d.key from carillon.dedupes d where (d.tenant, d.key) > ($1, $2) order by d.tenant, d.key limit $3

@@ -4,7 +4,7 @@ import { createClient, createWorker, defineHandler, implementHandler, type Worke
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { quickTimes } from '../../support/carillon.ts'
 import { type HttpNode, httpNode } from '../../support/http-node.ts'
-import { jwtSecret, token } from './auth-door.ts'
+import { jwtSecret, token } from './auth-server.ts'
 
 const who = (pool: string) => defineHandler<null>({ name: 'who', pool })
 const scope = 'jobs:read jobs:write work'

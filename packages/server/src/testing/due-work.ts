@@ -5,7 +5,7 @@ import type { Database } from '../store/database.ts'
 
 export type Chore = 'FIRE' | 'SWEEP' | 'OPERATE'
 
-export interface Standing {
+export interface DueWork {
   /** What is to be done at this instant. */
   due: Chore[]
   /** The next instant at which something is to be done, milliseconds since 1970. */
@@ -17,9 +17,9 @@ export interface Standing {
 }
 
 /** `workerIds`: those that live. What any other holds is lost once it was silent for so long. */
-export async function readStanding(database: Database, workerIds: string[], lostMs: number): Promise<Standing> {
+export async function readDueWork(database: Database, workerIds: string[], lostMs: number): Promise<DueWork> {
   const rows = await database.query<{ due: Chore[]; next: number | null; ready: string[]; held: string[] }>(
-    'read-test-standing',
+    'read-test-due-work',
     `with instants (what, at) as (
        select 'FIRE', due from carillon.schedules where due is not null
        union all select 'FIRE', due from carillon.retries

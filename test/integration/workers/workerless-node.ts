@@ -1,4 +1,4 @@
-/** A node without a worker of its own: tests speak to its desk as a worker would. */
+/** A node without a worker of its own: tests call it as a worker would. */
 import type { HeldExecution, LeasedExecution, ReportAnswer, WorkerReport } from '@carillon/sdk'
 import pg from 'pg'
 import { engineConfig } from '../../../packages/server/src/config/engine-config.ts'
@@ -12,7 +12,7 @@ import { createDatabase } from '../../support/postgres.ts'
 
 const tenant = 'acme'
 
-export class Desk {
+export class WorkerlessNode {
   readonly engine: Engine
   readonly sql: pg.Client
   readonly url: string
@@ -48,7 +48,7 @@ export class Desk {
   async register(pools = ['default']): Promise<string> {
     const workerId = newId(Date.now())
     const announced = pools.map((pool) => ({ pool, handlers: ['h'], slots: 10 }))
-    await this.engine.desk.register({ workerId, name: 'by hand', pools: announced })
+    await this.engine.workerSessions.register({ workerId, name: 'by hand', pools: announced })
     return workerId
   }
 
@@ -64,7 +64,7 @@ export class Desk {
 
   async lease(workerId: string, slots = 1, signal = new AbortController().signal): Promise<LeasedExecution[]> {
     const request = { workerId, pool: 'default', slots, prefetch: 0, waitMs: 10_000 }
-    return leasedExecutions(await this.engine.desk.lease(request, signal))
+    return leasedExecutions(await this.engine.workerSessions.lease(request, signal))
   }
 
   /** One execution, leased. */
@@ -74,7 +74,7 @@ export class Desk {
   }
 
   report(workerId: string, said: Partial<WorkerReport>): Promise<ReportAnswer> {
-    return this.engine.desk.report({ workerId, outcomes: [], began: [], progress: [], held: null, ...said })
+    return this.engine.workerSessions.report({ workerId, outcomes: [], began: [], progress: [], held: null, ...said })
   }
 
   /** A report with everything the worker holds, compared with what the database says it does. */
@@ -89,9 +89,9 @@ export class Desk {
   }
 }
 
-export async function openDesk(): Promise<Desk> {
+export async function startWorkerlessNode(): Promise<WorkerlessNode> {
   const database = await createDatabase()
-  const desk = new Desk(database.url, () => database.drop())
-  await desk.start()
-  return desk
+  const node = new WorkerlessNode(database.url, () => database.drop())
+  await node.start()
+  return node
 }

@@ -14,12 +14,12 @@ import { unauthenticated } from './refusals.ts'
 
 const anybody: Caller = callerOf({ tenant: everyTenant, scopes, actor: 'anonymous' })
 
-/** `onlyHere`: the node listens on loopback, so no other name can be meant. */
-export function openDoor({ onlyHere }: { onlyHere: boolean }): Authenticator {
+/** `loopbackOnly`: the node listens on loopback, so no other name can be meant. */
+export function anonymousAuthenticator({ loopbackOnly }: { loopbackOnly: boolean }): Authenticator {
   return {
     tokens: false,
     admit({ method, headers }) {
-      if (onlyHere) requireLoopbackName(headers)
+      if (loopbackOnly) requireLoopbackName(headers)
       requireSameOrigin(headers)
       requireSameSite(method, headers)
     },

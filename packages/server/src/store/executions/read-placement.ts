@@ -1,8 +1,8 @@
-/** Where an unfinished execution stands and what is around it: for people who ask why it does not run. Not for hot paths. */
+/** Where an unfinished execution is and what surrounds it, for `explain`. Not for hot paths. */
 import type { JobState } from '@carillon/contract'
 import type { Database } from '../database.ts'
 
-export interface Standing {
+export interface Placement {
   /** Of the job it belongs to; null: it has none, or the job is gone. */
   jobState: JobState | null
   overlap: string | null
@@ -23,9 +23,9 @@ export interface Standing {
 }
 
 /** Indexes: the primary keys of each table, jobs_by_id, executions_job. */
-export async function readStanding(database: Database, executionId: string): Promise<Standing | null> {
-  const rows = await database.query<Standing>(
-    'read-execution-standing',
+export async function readPlacement(database: Database, executionId: string): Promise<Placement | null> {
+  const rows = await database.query<Placement>(
+    'read-execution-placement',
     `select j.state "jobState", j.overlap, coalesce(p.paused, false) "poolPaused", carillon.ms(t.due) "backAt",
        w.execution_id is not null waits, q.execution_id is not null queued,
        case when w.execution_id is null then '[]' else (

@@ -11,14 +11,14 @@ import { fileTrouble, unavailable } from './failure.ts'
 /** PostgreSQL keeps paths in 1,024 bytes and appends its own file names. */
 const LONGEST_PATH_BYTES = 900
 
-export interface Passage {
+export interface FolderAccess {
   /** What to pass as -D. */
   path: string
   /** To be descriptor 3 of the program, if there is one. */
   handle: FileHandle | undefined
 }
 
-export async function openPassage(folder: string, account: Account | undefined): Promise<Passage> {
+export async function openFolderAccess(folder: string, account: Account | undefined): Promise<FolderAccess> {
   const hidden = account !== undefined && !(await canReach(account, await realpath(folder)))
   if (!hidden && Buffer.byteLength(folder) <= LONGEST_PATH_BYTES) return { path: folder, handle: undefined }
   if (process.platform !== 'linux') {

@@ -32,7 +32,7 @@ const gatherMs = 25
 /** Of the time, so much goes into looks at what workers do not name; see the sweeper. */
 const share = 0.02
 
-export interface WorkerDeskOptions {
+export interface WorkerSessionsOptions {
   database: Database
   liveness: WorkerLiveness
   nodeId: string
@@ -60,10 +60,10 @@ export interface PollAnswer {
   closing: boolean
 }
 
-export class WorkerDesk implements Service {
+export class WorkerSessions implements Service {
   readonly times: WorkerTimes
   readonly maxPools: number
-  readonly #options: WorkerDeskOptions
+  readonly #options: WorkerSessionsOptions
   readonly #known: KnownWorkers
   readonly #polls: Polls
   readonly #comparison: HeldComparison
@@ -74,7 +74,7 @@ export class WorkerDesk implements Service {
   readonly #watch: Loop
   #unsubscribe = () => {}
 
-  constructor(options: WorkerDeskOptions) {
+  constructor(options: WorkerSessionsOptions) {
     const { database, liveness, nodeId, completion, dispatcher, times } = options
     this.#options = options
     this.times = times

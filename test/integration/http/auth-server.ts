@@ -1,4 +1,4 @@
-/** A node's door with nothing behind it but a mirror: every address answers who the caller is taken for. */
+/** An HTTP server with authentication and echo routes: every route answers with the caller it recognised. */
 import { type Scope, scopes } from '@carillon/contract'
 import { type JWTPayload, SignJWT } from 'jose'
 import { type AuthSettings, authConfig } from '../../../packages/server/src/config/auth-config.ts'
@@ -17,7 +17,7 @@ const logger = createLogger('silent')
 export const jwtSecret = 'a secret of more than thirty-two bytes'
 export const secretBytes = new TextEncoder().encode(jwtSecret)
 
-export interface Door {
+export interface AuthServer {
   url: string
   databaseUrl: string
   engine: Engine
@@ -28,14 +28,14 @@ export interface Door {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-export interface House {
+export interface Installation {
   engine: Engine
   databaseUrl: string
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** An installation; it may have several doors. */
-export async function house(): Promise<House> {
+/** An installation; several servers may share it. */
+export async function startInstallation(): Promise<Installation> {
   const database = await createDatabase()
   const engine = new Engine(engineConfig({ databaseUrl: database.url }), logger)
   await engine.start()
@@ -49,9 +49,9 @@ export async function house(): Promise<House> {
   }
 }
 
-/** A door of a house, or of one of its own. */
-export async function door(settings: AuthSettings = { jwtSecret }, behind?: House): Promise<Door> {
-  const { engine, databaseUrl, ...whole } = behind ?? (await house())
+/** A server of an installation, or of one of its own. */
+export async function authServer(settings: AuthSettings = { jwtSecret }, behind?: Installation): Promise<AuthServer> {
+  const { engine, databaseUrl, ...whole } = behind ?? (await startInstallation())
   let passed = 0
   const authenticator = await createAuthenticator(authConfig(settings, false), {
     database: engine.database,

@@ -1,4 +1,4 @@
-/** The same to many executions: counted first, asked about, then done by the node while a bar shows how far it is. */
+/** Bulk commands on executions: count, confirm, then let the node do it while a bar shows the progress. */
 import type { ExecutionFilter } from '@carillon/contract'
 import type { Context } from './context.ts'
 import { Negative, UsageError } from './failure.ts'

@@ -1,4 +1,4 @@
-/** What a command works with: the global options, the output, the way to the node. */
+/** What a command works with: the global options, the output, the client. */
 import { readFileSync } from 'node:fs'
 import { systemClock } from '@carillon/sdk'
 import type { Command } from 'commander'

@@ -1,4 +1,4 @@
-/** The way to a node. Every command that speaks HTTP does so through this. */
+/** The client of all commands that speak HTTP. */
 import { silentLogger } from '@carillon/contract/process'
 import { type Client, createClient } from '@carillon/sdk'
 
@@ -11,7 +11,7 @@ export interface Reach {
   tls?: { ca: string }
 }
 
-/** A command says itself what there is to say, and a person does not want to wait for a node that is not there. */
+/** Commands print their own messages, and a person does not want to wait for a node that is down. */
 export function connect(reach: Reach): NodeClient {
   return createClient({ ...reach, logger: silentLogger, patienceMs: 0 })
 }

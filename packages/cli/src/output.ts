@@ -1,5 +1,5 @@
 /**
- * Everything the command line says goes through here. With --json, stdout holds one JSON document or JSON lines and
+ * All output of the command line goes through here. With --json, stdout holds one JSON document or JSON lines and
  * nothing else; what is meant for people is left out, and an error is one JSON line on stderr. Without, stdout holds
  * what was asked for and stderr everything about it, so that a pipe gets the data alone.
  */
@@ -44,7 +44,7 @@ export class Output {
     if (!this.json) process.stderr.write(`${text}\n`)
   }
 
-  /** How far long work has come: one line that is written over, where there is a terminal. Null takes it away. */
+  /** The progress of an operation: one line that is overwritten, on a terminal. Null clears it. */
   progress(text: string | null): void {
     if (!this.moving || (text === null && !this.#inProgress)) return
     this.#inProgress = text !== null
@@ -113,7 +113,7 @@ export class Output {
     if (this.verbose && thrown instanceof Error) process.stderr.write(`${thrown.stack}\n`)
   }
 
-  /** Asks before something is done. Without a terminal nobody can answer, so it must have been said beforehand. */
+  /** Asks for confirmation. Without a terminal it must have been given as an option. */
   async confirm(question: string, yes: boolean | undefined): Promise<void> {
     if (yes) return
     if (this.json || !process.stdin.isTTY)

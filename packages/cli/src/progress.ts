@@ -1,4 +1,4 @@
-/** Long work of the node, watched: a bar where there is a terminal, else a line at the end. */
+/** Follows an operation of the node: a bar on a terminal, else a line at the end. */
 import { setTimeout as after } from 'node:timers/promises'
 import type { Operation } from '@carillon/contract'
 import { Presets, SingleBar } from 'cli-progress'

@@ -1,7 +1,7 @@
 /**
- * The end of a long-running command. SIGINT and SIGTERM ask it to stop in order; asked again a second later it goes at
- * once, because somebody is impatient. Sooner it is the same wish: npm passes on a Ctrl-C that the terminal has sent to
- * everybody already.
+ * Shutdown of a long-running command. SIGINT and SIGTERM stop it gracefully; a second signal after a second or more ends it at
+ * once. An earlier one counts as the same: npm forwards a Ctrl-C that the terminal has sent to
+ * the whole process group already.
  */
 import { exitCodes } from './failure.ts'
 import type { Output } from './output.ts'

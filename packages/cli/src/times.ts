@@ -34,7 +34,7 @@ export function absolute(at: string | number): string {
   return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')}Z`
 }
 
-/** On this machine's clock, as whoever watches sees it. */
+/** On this machine's clock. */
 export function clockTime(at: string): string {
   return new Date(at).toTimeString().slice(0, 8)
 }
@@ -46,7 +46,7 @@ export function when(at: string | null | undefined, now: number): string {
 
 const spans: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** Milliseconds of `90s`, `15m`, `2h`, `7d`; a number alone is not taken, because nobody knows its unit. */
+/** Milliseconds of `90s`, `15m`, `2h`, `7d`; a bare number is refused, because its unit is unknown. */
 export function parseSpan(text: string): number {
   const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)$/.exec(text.trim())
   if (!match) throw new InvalidArgumentError('Give a number with a unit, such as 90s, 15m, 2h or 7d.')

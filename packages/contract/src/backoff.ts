@@ -1,4 +1,4 @@
-/** Growing delays for what is tried again, with a random half so that many do not come back together. */
+/** Growing delays between tries, with a random half so that many do not come back together. */
 export class Backoff {
   readonly #initialMs: number
   readonly #maxMs: number

@@ -1,6 +1,6 @@
 /**
  * Every error a request can end with, in one table: its stable code, the HTTP status it answers with, and what it
- * means. Bugs are not here (they are assertions and crash), nor is passing trouble with PostgreSQL (it is retried),
+ * means. Bugs are not here (they are assertions and crash), nor is transient trouble with PostgreSQL (it is retried),
  * nor the outcome of an execution (that is a value in the ledger).
  */
 export const errorTable = {

@@ -11,7 +11,7 @@ export * from './near.ts'
 export * from './options.ts'
 export * from './ranges.ts'
 export * from './recurrence.ts'
-// Types only: whoever needs the schemas themselves, and TypeBox with them, imports `@carillon/contract/api`.
+// Types only: the schemas themselves, and TypeBox with them, come from `@carillon/contract/api`.
 export type { Event, EventDetail, EventReset } from './schemas/event.ts'
 export type { Execution, ExecutionFilter, Explanation, TimelineEntry } from './schemas/execution.ts'
 export type { Fires, PreviewInput } from './schemas/fires.ts'

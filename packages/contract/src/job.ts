@@ -72,7 +72,7 @@ export interface EnqueueOptions extends ExecutionPolicy {
   /** What a `runAt` without an offset does if that time does not exist or comes twice. */
   dst?: JobInput['dst']
   delayMs?: number
-  /** At most one stands under this key. */
+  /** At most one submission holds this key. */
   dedupe?: JobInput['dedupe']
 }
 

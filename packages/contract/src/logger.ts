@@ -1,4 +1,4 @@
-/** Where nodes and workers write what their operator should know. A pino logger fits as it is. */
+/** The logger of nodes and workers. A pino logger fits as it is. */
 export interface Logger {
   debug(fields: Record<string, unknown>, message: string): void
   info(fields: Record<string, unknown>, message: string): void

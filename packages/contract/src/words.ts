@@ -60,7 +60,7 @@ export type DedupeState = (typeof dedupeStates)[number]
 export const dedupeActions = ['KEEP', 'REPLACE', 'DEBOUNCE'] as const
 export type DedupeAction = (typeof dedupeActions)[number]
 
-/** What became of a submission with a dedupe key. */
+/** The verdict on a submission with a dedupe key. */
 export const dedupeVerdicts = ['NEW', 'KEPT', 'REPLACED', 'DEBOUNCED'] as const
 export type DedupeVerdict = (typeof dedupeVerdicts)[number]
 
@@ -77,7 +77,7 @@ export type OperationKind = (typeof operationKinds)[number]
 export const operationStates = ['RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED'] as const
 export type OperationState = (typeof operationStates)[number]
 
-/** Tables whose rows can be set aside. */
+/** Tables whose rows can be quarantined. */
 export const quarantineSources = [
   'schedules',
   'submissions',
@@ -91,7 +91,7 @@ export const quarantineSources = [
 ] as const
 export type QuarantineSource = (typeof quarantineSources)[number]
 
-/** What is told as it happens, over server-sent events. */
+/** Types of events. */
 export const eventTypes = [
   'job.created',
   'job.updated',

@@ -1,5 +1,5 @@
 /**
- * PostgreSQL refuses to run as root. When this process is root, the server runs as somebody else: the owner of the data
+ * PostgreSQL refuses to run as root. When this process is root, the server runs under another account: the owner of the data
  * if that is not root, so that a later start without root still works; else `postgres`, else `nobody`.
  */
 import { readFile, stat } from 'node:fs/promises'

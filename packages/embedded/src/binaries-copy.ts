@@ -1,5 +1,5 @@
 /**
- * A copy of PostgreSQL's programs that everybody can read, made once per version. It appears under its final name
+ * A copy of PostgreSQL's programs readable by every account, made once per version. It appears under its final name
  * complete, on disk, or not at all: it is built aside and renamed. So any number of processes may make it at once, and
  * the first one wins. The name holds a hash of the server program, so versions never mix.
  */

@@ -115,7 +115,7 @@ function cacheFolders(): string[] {
     : [join(homedir(), '.cache', 'carillon'), join(tmpdir(), `carillon-cache-${uid}`)]
 }
 
-/** What is executed from a cache must not be writable for anybody else. */
+/** A cache we execute from must not be writable by other accounts. */
 async function isPrivate(cache: string): Promise<boolean> {
   await mkdir(cache, { recursive: true, mode: 0o755 })
   const found = await lstat(cache)

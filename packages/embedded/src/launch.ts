@@ -1,6 +1,6 @@
 /**
  * Starts the server on a cluster that is there, and returns when it accepts connections. What passes by itself is tried
- * again for a few seconds: a free port that somebody else took in between, and the last processes of a server that was
+ * again for a few seconds: a free port that another process took in between, and the last processes of a server that was
  * killed and still hold its shared memory. Everything else ends the attempt at once with the server's own words.
  */
 import type { Account } from './account.ts'

@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 
 export const HOST = '127.0.0.1'
 
-/** A port nobody listens on at this moment. */
+/** A port that is free at this moment. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, HOST)
   await once(server, 'listening')

@@ -1,7 +1,7 @@
 /**
  * What an earlier server may have left on the same data. One that is being shut down, because the process it belonged
  * to was killed, is waited for. A postmaster.pid whose number now belongs to an unrelated process is removed, which
- * PostgreSQL itself would not dare; one whose process is gone PostgreSQL removes. A server that somebody started by
+ * PostgreSQL itself would not dare; one whose process is gone PostgreSQL removes. A server that was started by
  * hand is left alone and named. Must run while the data directory is claimed, and only then.
  */
 import { readFile, rm } from 'node:fs/promises'

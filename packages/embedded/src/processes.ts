@@ -1,6 +1,6 @@
 /**
  * What can be known about a process from its number. A number alone proves nothing: after a crash, and above all in a
- * restarted container, the same number belongs to somebody else. So a process is remembered by number *and* birth, and
+ * restarted container, the same number belongs to another process. So a process is remembered by number *and* birth, and
  * a server is recognised by its command line.
  */
 import { execFile } from 'node:child_process'

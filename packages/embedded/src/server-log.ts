@@ -52,7 +52,7 @@ async function fileLog(path: string, account: Account | undefined): Promise<Serv
   try {
     // Appending: a file that is cut while the server holds it goes on at its new end.
     const handle = await open(path, 'a+', 0o600)
-    // Whoever owns the data can go on with the file after a start as root.
+    // After a start as root, the owner of the data can still append to the file.
     if (account) await handle.chown(account.uid, account.gid)
     await rotate(handle, path)
     const from = (await handle.stat()).size

@@ -101,7 +101,7 @@ export class ServerProcess {
     this.#shell.ref()
     this.#shell.stdin?.destroy()
     await this.exited
-    // The shell waits for the server; should somebody have killed the shell alone, its watcher still ends the server.
+    // The shell waits for the server; if the shell alone was killed, its watcher still ends the server.
     while ((await birthOf(this.pid)) !== undefined) await pause(20)
   }
 

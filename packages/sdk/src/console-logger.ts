@@ -1,6 +1,6 @@
 import type { Logger } from '@carillon/contract/process'
 
-/** The default: trouble goes to the console, everything else is not said. */
+/** The default logger: warnings and errors go to the console, the rest is dropped. */
 export const consoleLogger: Logger = {
   debug: () => {},
   info: () => {},

@@ -49,7 +49,7 @@ export class PermanentError extends Error {
 }
 
 /**
- * Throw it when somebody else goes on with the work and will report how it ended, under the execution's fence: it stays
+ * Throw it when an external system continues the work and will report the outcome under the execution's fence: it stays
  * RUNNING until then, or until its timeout, and occupies no worker.
  *
  * @example

@@ -1,6 +1,6 @@
 /**
- * JSON text of what users hand over. What JSON cannot hold is refused with the place named, instead of being dropped or
- * turned into null without a word. Lone surrogates and NUL stay as `\u` escapes, so the text is plain UTF-8 that
+ * JSON text of users' values. What JSON cannot hold is refused with its path, instead of being dropped or
+ * turned into null silently. Lone surrogates and NUL stay as `\u` escapes, so the text is plain UTF-8 that
  * PostgreSQL's `text` takes.
  */
 import { CarillonError, type ErrorCode, JsonText, limits } from '@carillon/contract'
@@ -87,7 +87,7 @@ function isPlain(value: unknown, depth: number): boolean {
     for (const item of value) if (!isPlain(item, depth + 1)) return false
     return true
   }
-  // Inherited ones too, which are not written: whoever has any is asked about each value.
+  // Inherited ones too, which are not written: with any of them, each value is checked.
   for (const key in value) if (!isPlain((value as Record<string, unknown>)[key], depth + 1)) return false
   return true
 }

@@ -10,7 +10,7 @@ import { wallClock } from './clock.ts'
 
 const secretPrefix = 'whsec_'
 const version = 'v1'
-/** More than anybody rotates at once; each costs a comparison. */
+/** More than a rotation needs; each costs a comparison. */
 const maxSignatures = 20
 
 export interface WebhookToSign {
@@ -28,7 +28,7 @@ export interface WebhookToVerify {
   secrets: readonly string[]
   /** The headers of the request: a `Headers`, or an object as `node:http` and most frameworks have it. */
   headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>
-  /** The body exactly as it came, before anybody parsed it. */
+  /** The raw body, before parsing. */
   body: string | Uint8Array
   /** How far the signature's time may be from now. */
   toleranceSec?: number
@@ -41,13 +41,13 @@ export interface VerifiedWebhook {
   signedAt: Date
 }
 
-/** The request is not what it pretends to be. Answer 401 and do nothing. */
+/** The signature is missing, wrong or too old. Answer 401 and do nothing. */
 export class WebhookInvalid extends Error {
   override readonly name = 'WebhookInvalid'
 }
 
 /**
- * Verifies that a request to an HTTP target came from whoever holds a secret, unchanged and not long ago; throws
+ * Verifies that a request to an HTTP target was signed with a known secret, unchanged and recent; throws
  * `WebhookInvalid` otherwise. Give it the body as it came: parsed and written again it is another one.
  *
  * @example

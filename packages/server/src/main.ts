@@ -1,6 +1,6 @@
 /**
- * The composition root: from a configuration to a running node. The only file that knows every folder. Parts start in
- * the order in which they need each other.
+ * The composition root: from a configuration to a running engine. Services start in
+ * the order in which they depend on each other.
  */
 
 import { HandOver } from './admission/hand-over.ts'
@@ -61,7 +61,7 @@ import { TzWatcher } from './upkeep/tz-watcher.ts'
 import { Verifier } from './verification/verifier.ts'
 import { WorkerSessions } from './workers/worker-sessions.ts'
 
-/** What a node makes for itself unless it is handed over: for tests and simulation, whose time is not the machine's. */
+/** Parts that may be replaced: for tests and simulation, whose time is not the machine's. */
 export interface EngineParts {
   database?: Database
   clock?: OffsetClock
@@ -74,7 +74,7 @@ export interface EngineParts {
   metrics?: Metrics
   /** Of the tz database. */
   tzVersion?: string
-  /** Milliseconds by which periodic work is kept to its share of the time. */
+  /** Milliseconds; measures the time that periodic work takes. */
   monotonic?: () => number
   /** A number between 0 and 1, for the jitter of retries. */
   chance?: () => number
@@ -110,7 +110,7 @@ export class Engine implements Service {
   readonly #partitioner: Partitioner
   readonly #clockOffset: ClockOffsetMonitor
   readonly #dedupeSettler: DedupeSettler
-  /** What the loops do, once: for whoever sets the clock and does not want to wait for them. */
+  /** Single runs of the loops, for callers that set the clock. */
   readonly byHand: Readonly<
     Record<'fire' | 'sweep' | 'compareHeld' | 'operate' | 'pauseFailing', () => Promise<unknown>>
   >
@@ -286,7 +286,7 @@ export class Engine implements Service {
   }
 
   /**
-   * A database that does not answer at all fails the start at once. After its first answer, trouble that passes is waited
+   * A database that does not answer at all fails the start at once. After its first answer, transient trouble is waited
    * out for `startPatienceMs`. A start that fails leaves nothing running.
    */
   async start(): Promise<void> {

@@ -2,7 +2,7 @@
 import type { LeasedExecution } from '@carillon/sdk'
 import type pg from 'pg'
 import { newId } from '../../../packages/server/src/domain/identity.ts'
-import { PartOfTime } from '../../../packages/server/src/lib/part-of-time.ts'
+import { TimeBudget } from '../../../packages/server/src/lib/time-budget.ts'
 import { PostgresLiveness } from '../../../packages/server/src/liveness/postgres.ts'
 import { createLogger } from '../../../packages/server/src/observability/logger.ts'
 import { lease, leasedExecutions } from '../../../packages/server/src/store/executions/lease.ts'
@@ -42,7 +42,7 @@ export class Swept {
     this.#sweeper = new Sweeper({
       ...{ database, logger, lostMs: times.lostMs, liveness: this.#liveness },
       signals: { publish() {}, subscribe: () => () => {}, async start() {}, async stop() {} },
-      looks: new PartOfTime({
+      looks: new TimeBudget({
         share: 0.05,
         longestPauseMs: longestPauseMs(times.lostMs),
         monotonic: () => {

@@ -1,6 +1,6 @@
 /**
- * Does what the plan says, in an order in which nothing is missing: pools, jobs, deletions. A change names the version
- * it was planned for, so that what somebody else changed meanwhile is refused rather than overwritten. Broken off, it
+ * Applies a plan in dependency order: pools, jobs, deletions. A change names the version
+ * it was planned for, so that a concurrent change by someone else is refused rather than overwritten. Broken off, it
  * can be done again: what is done already shows as unchanged.
  */
 import { Presets, SingleBar } from 'cli-progress'

@@ -1,6 +1,6 @@
 /**
- * The file that says which jobs there should be. All of it is checked before anything is asked of a node, and whatever
- * is wrong is told at once, each with the line it stands on.
+ * The file that says which jobs there should be. All of it is checked before any request to a node, and everything that
+ * is wrong is reported at once, each with its line.
  */
 import { type ErrorDetail, limits, unknownOption, type WireJobInput } from '@carillon/contract'
 import { type Document, isMap, isNode } from 'yaml'

@@ -50,7 +50,7 @@ export async function refusedByNode(node: NodeClient, { jobs, pools }: Manifest)
   return (await node.call('checkJobs', { body: { jobs, pools } })).errors
 }
 
-/** A job with this key that somebody else manages, or nobody. */
+/** A job with this key that another manifest manages, or none. */
 async function jobOf(node: NodeClient, key: string): Promise<Job | null> {
   const { items } = await node.call('listJobs', { query: { key, limit: 10 } })
   return items.find((job) => job.state !== 'DELETED') ?? null

@@ -6,7 +6,7 @@ import { planDocument, showPlan } from '../apply/show-plan.ts'
 import { act, type Context } from '../context.ts'
 import { readText } from '../files.ts'
 
-/** `carillon apply -f carillon.yaml`: make it so. */
+/** `carillon apply -f carillon.yaml`: creates and changes jobs so that the node matches the file. */
 export function registerApply(program: Command): void {
   program
     .command('apply')
@@ -45,7 +45,7 @@ async function apply({ node, out, now }: Context, options: ApplyOptions): Promis
   const { checkJob } = await import('@carillon/server/administration')
   const source = await readText(file)
   const { manifest, problems } = parseManifest(source, file === '-' ? 'stdin' : file, (job) => checkJob(job, now()))
-  // What the node has to add is told at the same time; if it cannot be asked, what is known already.
+  // Problems found by the node are reported too; if it cannot be reached, only ours.
   const more = await refusedByNode(node, manifest).catch((error: unknown) => {
     if (problems.length > 0) return []
     throw error

@@ -3,7 +3,7 @@ import { act } from '../context.ts'
 import { type DemoOptions, runDemo } from '../demo/demo.ts'
 import { wholeNumber } from '../pages.ts'
 
-/** `carillon demo`: everything at once, to look at. */
+/** `carillon demo`: a whole installation with sample jobs. */
 export function registerDemo(program: Command): void {
   program
     .command('demo')

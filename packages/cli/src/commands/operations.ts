@@ -4,7 +4,7 @@ import { act, type Context } from '../context.ts'
 import { followToEnd } from '../progress.ts'
 import { when } from '../times.ts'
 
-/** `carillon operations …`: long work that goes on by itself. */
+/** `carillon operations …`: bulk work and backfills that run in the background. */
 export function registerOperations(program: Command): void {
   const operations = program.command('operations').description('long work that goes on by itself: get, wait, cancel')
   operations

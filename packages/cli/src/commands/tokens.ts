@@ -6,7 +6,7 @@ import { addDatabaseOptions, type DatabaseOptions, databasePlace } from '../data
 import { Negative } from '../failure.ts'
 import { parseSpan, when } from '../times.ts'
 
-/** `carillon tokens …`: API keys, made where the database is, because the first one can come from nowhere else. */
+/** `carillon tokens …`: API keys, created in the database, because the first one can come from nowhere else. */
 export function registerTokens(program: Command): void {
   const tokens = program.command('tokens').description('API keys, on the database itself: create, list, revoke')
   addDatabaseOptions(tokens.command('create <name>'))

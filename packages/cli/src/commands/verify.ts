@@ -8,7 +8,7 @@ import { wholeNumber } from '../pages.ts'
 import type { Column } from '../table.ts'
 import { absolute, duration, instantArgument, parseSpan } from '../times.ts'
 
-/** `carillon verify`: did everything happen that should have, and nothing twice? */
+/** `carillon verify`: did every occurrence happen, and none twice? */
 export function registerVerify(program: Command): void {
   const time = instantArgument(() => systemClock.now())
   program

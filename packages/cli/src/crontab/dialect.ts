@@ -9,7 +9,7 @@ export interface Meaning {
   schedule: string
   /** Left out: the default. */
   dayFields?: DayFields
-  /** What whoever imports the line should know. */
+  /** Warnings for the person who imports the line. */
   remarks: string[]
 }
 

@@ -1,7 +1,7 @@
 /**
  * From a crontab to declared jobs that do what cron did: one try, no catching up, time enough. Whether a node may run
  * the commands is for its operator to say: a shell target names a command of the operator's list, and a line of a
- * crontab needs the shell itself there. Who does not want that takes handlers, which get the line as their payload.
+ * crontab needs the shell itself there. The alternative is handlers, which get the line as their payload.
  */
 import { basename } from 'node:path'
 import type { WireJobInput } from '@carillon/contract'

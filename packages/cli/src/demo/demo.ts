@@ -1,6 +1,6 @@
 /**
  * The demo: a whole installation that lives as long as its command. PostgreSQL, a node, a worker that speaks HTTP to it,
- * some jobs; and what becomes of them, as it happens. Stopped, it leaves its data and nothing that runs.
+ * some jobs; and a feed of their outcomes. Stopped, it leaves its data and no process.
  */
 import { createServer } from 'node:net'
 import type { Job } from '@carillon/contract'
@@ -81,7 +81,7 @@ How executions end, as it happens. Ctrl-C stops everything.
 `)
 }
 
-/** The first of some ports that nobody listens on. */
+/** The first free port of a few. */
 async function freePort(first: number): Promise<number> {
   for (let port = first; port < first + portsTried; port++) if (await isFree(port)) return port
   throw new UsageError({

@@ -1,4 +1,4 @@
-/** The demo's handlers: short, honest, and each shows one thing. */
+/** The demo's handlers: short, and each shows one thing. */
 import { setTimeout as after } from 'node:timers/promises'
 import { defineHandler, implementHandler } from '@carillon/sdk'
 

@@ -45,7 +45,7 @@ function requireFile(path: string): void {
   })
 }
 
-/** A module that cannot be loaded is the user's to mend: what is wrong, and where, without our own stack. */
+/** A module that cannot be loaded is the user's to fix: what is wrong, and where, without our own stack. */
 function notLoaded(path: string, error: unknown): UsageError {
   const { name = 'Error', message = String(error), stack = '', code } = error as NodeJS.ErrnoException
   const at = placeIn(stack)

@@ -166,8 +166,8 @@ class Components {
 }
 
 /**
- * Defaults are told in words. Generated clients take the keyword for something else: one makes the field required, another
- * sends it although nobody set it, and a ONE_SHOT with a misfire policy is no longer a submission.
+ * Defaults are described in words. Generated clients take the keyword for something else: one makes the field required, another
+ * sends it although the caller did not set it, and a ONE_SHOT with a misfire policy is no longer a submission.
  */
 function told({ default: usual, ...schema }: Record<string, unknown>): Record<string, unknown> {
   if (usual === undefined) return schema

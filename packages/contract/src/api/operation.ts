@@ -24,7 +24,7 @@ export interface ApiOperation {
   tag: string
   summary: string
   description?: string
-  /** What the caller's token must allow; null: open to everybody. */
+  /** What the caller's token must allow; null: no token needed. */
   scope: Scope | null
   params?: TObject
   query?: TObject

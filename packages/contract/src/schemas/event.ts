@@ -1,4 +1,4 @@
-/** What is told about jobs and executions as it happens. */
+/** Events about jobs and executions. */
 import { type Static, Type } from 'typebox'
 import { eventTypes, jobStates, origins } from '../words.ts'
 import { ExecutionError } from './execution.ts'
@@ -49,7 +49,7 @@ export const Event = Type.Object(
 )
 export type Event = Static<typeof Event>
 
-/** Events before this one may be missing: whoever keeps a copy of something reads it anew. */
+/** Events before this one may be missing: a consumer that keeps a copy must read it again. */
 export const EventReset = Type.Object(
   {
     eventId: Type.Integer({ description: 'From here on nothing is missing.' }),

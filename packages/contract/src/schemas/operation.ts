@@ -3,7 +3,7 @@ import { operationKinds, operationStates } from '../words.ts'
 import { ExecutionFilter } from './execution.ts'
 import { Count, closed, Described, Instant, Nullable, Text, Uuid, Word } from './scalars.ts'
 
-/** Long work: it goes on by itself, on whichever node, and survives a restart. */
+/** An operation: bulk work or a backfill. It runs in the background on any node and survives a restart. */
 export const Operation = Type.Object(
   {
     operationId: Uuid,

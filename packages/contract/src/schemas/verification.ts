@@ -36,7 +36,7 @@ export const Finding = Type.Object(
 )
 export type Finding = Static<typeof Finding>
 
-/** A part of the comparison of the ledger with the schedules. The parts are added up by whoever asks. */
+/** A part of the comparison of the ledger with the schedules. The caller adds up the parts. */
 export const Verification = Type.Object(
   {
     from: Described(Instant, 'The first instant that was checked.'),

@@ -1,4 +1,4 @@
-/** What travels between a worker and a node. All times here are milliseconds since 1970: programs speak to programs. */
+/** The worker protocol. All times here are milliseconds since 1970. */
 import { type Static, type TProperties, Type } from 'typebox'
 import { workerStates } from '../words.ts'
 import { closed, Described, Instant, Json, Name, Nullable, Text, Uuid, Word } from './scalars.ts'

@@ -33,7 +33,7 @@ import { type VerifyOptions, type VerifyResult, verifyAll } from './verify.ts'
 
 export type ClientOptions = NodeOptions
 
-/** A node that is being replaced is back, or missed by the others, before that. */
+/** A node that is being restarted is back, or its load has moved to the others, before that. */
 const defaultPatienceMs = 10_000
 const longestPollSec = 50
 const pollMarginMs = 10_000
@@ -194,14 +194,14 @@ export class Client {
     return (await this.call('cancelExecution', { params: { executionId } })).outcome
   }
 
-  /** Brings a dead or cancelled execution back, with all its attempts. */
+  /** Replays a dead or cancelled execution, with all its attempts again. */
   async replay(executionId: string): Promise<void> {
     await this.call('retryExecution', { params: { executionId } })
   }
 
   /**
    * Compares the ledger with the schedules: what is missing, what is there twice, what was late, what was skipped and why.
-   * A long time takes many requests; `onPart` is told how far it has got.
+   * A long range takes many requests; `onPart` reports the progress.
    *
    * @example
    * ```ts
@@ -217,9 +217,9 @@ export class Client {
   }
 
   /**
-   * What happens to jobs and executions, as it happens, until `signal` aborts or nobody asks for the next one. Reconnects
+   * What happens to jobs and executions, as it happens, until `signal` aborts or the iteration ends. Reconnects
    * by itself, at another node if need be, and goes on where it stopped: nothing is missing and nothing comes twice. Where
-   * that cannot be said, an event of type `reset` comes: read anew whatever you keep a copy of. Throws what the node
+   * that cannot be guaranteed, an event of type `reset` comes: reload any copy you keep. Throws what the node
    * refuses with, and UNAVAILABLE if none answers at the start.
    *
    * @example
@@ -237,7 +237,7 @@ export class Client {
     return tellEvents(this.#nodes, options)
   }
 
-  /** Lets connections go. */
+  /** Closes all connections. */
   close(): Promise<void> {
     return this.#nodes.close()
   }

@@ -1,6 +1,6 @@
 /**
  * Events as they happen. The connection may break at any moment: the next one goes on after the last event that was handed
- * out. A node says something every 15 seconds; one that is silent for longer is left.
+ * out. A node sends something every 15 seconds; one that is silent for longer is abandoned.
  */
 
 import {
@@ -31,7 +31,7 @@ const eventsOptionNames = ['types', 'jobId', 'lastEventId', 'signal']
 
 const silentMs = 45_000
 const never = new AbortController().signal
-/** Trouble that passes. */
+/** Transient errors. */
 const passing = new Set([408, 429, 502, 503, 504])
 
 export async function* tellEvents(nodes: Nodes, options: EventsOptions): AsyncGenerator<Event | EventReset, void> {

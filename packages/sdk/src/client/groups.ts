@@ -1,6 +1,6 @@
 /**
- * What an installation can be asked besides to do work, in groups. The client asks over HTTP and library mode in process:
- * both by the same operations of the contract, so each rule stands in one place, the route that answers.
+ * The calls of an installation besides submitting work, in groups. The client makes them over HTTP, library mode in process:
+ * both by the same operations of the contract, so each rule exists once, in the route that answers.
  */
 import type { BackfillInput, BulkInput, Execution, Explanation, Job, JobPatch, WireJobInput } from '@carillon/contract'
 import { CarillonError, checkOptions } from '@carillon/contract'
@@ -147,12 +147,12 @@ export class InstallationCalls {
     this.#call = call
   }
 
-  /** Whether the node can serve, with what stands in the way. */
+  /** Whether the node can serve, and what prevents it. */
   health(): Promise<CallAnswer<'readyz'>> {
     return this.#call('readyz', {})
   }
 
-  /** Figures as Prometheus reads them. */
+  /** Metrics in the format of Prometheus. */
   async metrics(): Promise<string> {
     return String(await this.#call('metrics', {}))
   }
@@ -166,7 +166,7 @@ export class InstallationCalls {
     return this.#call('listAudit', { query })
   }
 
-  /** How far long work has come. */
+  /** The progress of an operation. */
   operation(operationId: string): Promise<CallAnswer<'getOperation'>> {
     return this.#call('getOperation', { params: { operationId } })
   }

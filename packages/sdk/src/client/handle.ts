@@ -30,7 +30,7 @@ export class ExecutionHandle<Result, View extends EndedExecution = EndedExecutio
     this.#wait = access.wait
   }
 
-  /** The execution as it stands; null before a future one has fired, or after its history is gone. */
+  /** The execution in its current state; null before a future one has fired, or after its history is gone. */
   execution(): Promise<View | null> {
     return this.#read()
   }

@@ -19,16 +19,16 @@ export interface VerifyOptions {
   jobId?: string
   /** Fired later than that after it was due is late; 1,000 unless given. */
   lateAfterMs?: number
-  /** So many findings are listed, 100 unless given; all are counted. */
+  /** How many findings to list, 100 by default; all are counted. */
   limit?: number
-  /** Told after every part what has been found so far. */
+  /** Called after every part with what has been found so far. */
   onPart?: (soFar: VerifyResult) => void
   signal?: AbortSignal
 }
 
 const verifyOptionNames = [...['from', 'to', 'jobId', 'lateAfterMs', 'limit', 'onPart', 'signal']]
 
-/** Of findings, a part lists at most so many. */
+/** The most findings that one part lists. */
 const mostListed = 1_000
 
 export type ReadPart = (query: NonNullable<CallInput<'verify'>['query']>) => Promise<Verification>

@@ -6,7 +6,7 @@ export class NoAnswer extends Error {
   readonly error: CarillonError
   /** The request cannot have reached the node. */
   readonly untaken: boolean
-  /** The node was silent, rather than away. */
+  /** The node did not answer in time; it may still be running. */
   readonly silent: boolean
 
   constructor(error: CarillonError, { untaken = false, silent = false } = {}) {
@@ -17,7 +17,7 @@ export class NoAnswer extends Error {
   }
 }
 
-/** Ways in which a connection does not come about. */
+/** Connection errors. */
 const unreachable = new Set([
   'ECONNREFUSED',
   'EHOSTUNREACH',
@@ -79,7 +79,7 @@ function tlsTroubleOf(url: string, code: string, thrown: unknown): ErrorDetail |
   return tlsTroubles[code] ?? null
 }
 
-/** What all nodes had to say when none could serve. */
+/** The errors of all nodes when none could serve. */
 export function noneAnswered(errors: readonly CarillonError[]): CarillonError {
   const [first, ...more] = errors
   if (first !== undefined && more.length === 0) return first

@@ -1,9 +1,9 @@
 import type { Clock } from '@carillon/contract/process'
 
 /**
- * Which node to ask. Every program begins at a random one and keeps to it, so that many of them spread over the nodes. A
- * node that failed rests for a while that grows, and others are asked; it is used again after it answered a probe, never
- * by trying a request on it, so that nobody pays for finding out. When all rest, the one whose rest ends first is asked.
+ * Node selection. Every program begins at a random node and keeps to it, so that many of them spread over the nodes. A
+ * node that failed is avoided for a growing time, and others are used; it is used again after it answered a probe, never
+ * by trying a request on it. When all have failed, the one whose time ends first is asked.
  */
 
 const firstRestMs = 1_000

@@ -1,10 +1,10 @@
 /**
- * The way to an installation over HTTP: several nodes, one of them in use. What must stay true:
+ * HTTP access to an installation: several nodes, one of them in use. What must stay true:
  *
  * - A request that may have been taken is sent again only if that does no harm (`repeatable`).
  * - An answer of a node, refusals included, is the answer. Only where there was none, or where the node says that it
  *   cannot serve (502, 503, 504), is another node asked.
- * - Whoever aborts a request closes its connection, so the node knows that nobody waits any more.
+ * - Aborting a request closes its connection, so the node knows that the caller has gone.
  */
 
 import { CarillonError } from '@carillon/contract'
@@ -27,7 +27,7 @@ export interface NodeRequest {
   body?: string
   headers?: Record<string, string>
   /**
-   * Sent twice it has the effect of once, so it is sent again when nobody knows what became of it. Unless said, reading
+   * Idempotent, so it is sent again when its outcome is unknown. Unless said, reading
    * and deleting are, and what carries an Idempotency-Key.
    */
   repeatable?: boolean

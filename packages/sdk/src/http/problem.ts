@@ -1,4 +1,4 @@
-/** Answers that are refusals, as errors. Whatever stands between us and a node may answer too, in its own words. */
+/** Error answers as exceptions. A proxy between us and a node may answer too, in its own format. */
 import { CarillonError, type ErrorCode, type ErrorDetail } from '@carillon/contract'
 
 export interface RawAnswer {

@@ -16,7 +16,7 @@ export interface HealthOptions {
   leaseWaitMs: number
 }
 
-/** Judges by answers, not by what was sent: a worker that heartbeats into the void is not healthy. */
+/** Judges by answers, not by what was sent: a worker whose heartbeats are not answered is not healthy. */
 export class Health {
   readonly #options: HealthOptions
   #startingAt: number | null = null

@@ -1,7 +1,7 @@
 /**
  * What the worker holds. An execution is PREFETCHED until its handler begins, RUNNING until its outcome is known, and
  * REPORTING until that outcome was answered; only then does it leave the table. As long as it is in the table every
- * heartbeat names it, so the installation never takes for lost what is still here. GONE means that its lease was lost:
+ * heartbeat names it, so the installation never counts it as lost. GONE means that its lease was lost:
  * it is out of the table and its outcome is dropped, though its handler may still occupy a slot for a moment.
  */
 import { type AbortCode, AbortReason } from '../errors.ts'

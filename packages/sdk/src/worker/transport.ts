@@ -1,6 +1,6 @@
 /**
- * How a worker speaks to a node. The same worker runs over HTTP (a remote node) and over direct calls (library mode);
- * what must stay true on both ways:
+ * The interface between a worker and a node. The same worker runs over HTTP (a remote node) and over direct calls (library mode);
+ * what must stay true of both:
  *
  * - A leased execution is the worker's until it reported an outcome that was answered, or lost it. Every report names
  *   the fence of its lease; a report with an old fence is REFUSED and changes nothing.
@@ -32,7 +32,7 @@ export type {
 } from '@carillon/contract'
 
 export interface Transport {
-  /** Announces the worker. Repeatable; the same `workerId` replaces what was announced before. */
+  /** Registers the worker. Repeatable; the same `workerId` replaces the earlier registration. */
   register(worker: WorkerAnnouncement): Promise<WorkerTimes>
   /** Waits up to `waitMs` for executions of the worker's pools. An empty answer is normal. */
   lease(request: LeaseRequest, signal: AbortSignal): Promise<LeaseAnswer>
@@ -43,14 +43,14 @@ export interface Transport {
   onCancel(workerId: string, listener: (cancellation: Cancellation) => void): () => void
   /** When a request that waited for cancellations alone was answered, on the worker's clock; if it has such requests. */
   readonly watchAnsweredAt?: number
-  /** Lets go of what it holds. The worker calls it at its end. */
+  /** Hands back what the worker holds and removes it. The last call of a worker. */
   close?(): Promise<void>
 }
 
 /** What the installation expects of a worker. */
 export type WorkerTimes = Pick<WorkerWelcome, 'heartbeatEveryMs'>
 
-/** A worker gives itself an id, so that it can be announced again after a lost answer. */
+/** A worker gives itself an id, so that it can register again after a lost answer. */
 export type WorkerAnnouncement = Required<WireWorkerAnnouncement>
 
 export type LeaseRequest = Required<LeaseInput> & { workerId: string }

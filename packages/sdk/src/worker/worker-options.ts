@@ -26,14 +26,14 @@ export interface WorkerOptions {
   logger?: Logger
 }
 
-/** Those of a worker over HTTP; the rest is for those who bring a transport of their own. */
+/** Those of a worker over HTTP; the rest is for custom transports. */
 export const workerOptionNames = [
   ...['handlers', 'name', 'workerId', 'clock', 'prefetch', 'leaseWaitMs', 'drainSec', 'completeIn', 'completeInModule'],
   'logger',
 ] as readonly Exclude<keyof WorkerOptions, 'transport' | 'reportEveryMs'>[]
 
 /**
- * Whether a worker does what it is there for. One that says it lives but is given nothing, though it asks, does not: after
+ * Whether a worker does its work. One that is alive but gets no answers to its requests does not: after
  * half a minute without an answer it is not healthy.
  */
 export interface WorkerHealth {

@@ -1,6 +1,6 @@
 /**
  * The worker: takes executions of its handlers' pools, runs them, and reports how they ended, over whatever transport.
- * It is put together here and nowhere else; each part keeps its own invariant.
+ * This file wires its parts; each keeps its own invariant.
  *
  * Measured with testing/throughput.ts: no-op executions through one worker over a transport in memory with a round trip
  * of 2 ms, Node 26 on 2 cores: 140,000/s at 6.4 µs of CPU each; 62,000/s at 10 µs with other work on both cores.
@@ -141,7 +141,7 @@ export class Worker {
   }
 
   /**
-   * Announces the worker and begins to lease. Resolves once it is announced; a node that cannot be reached is tried
+   * Registers the worker and begins to lease. Resolves once it is registered; a node that cannot be reached is tried
    * again until `stop`, one that refuses makes it reject.
    */
   start(): Promise<void> {
@@ -188,8 +188,8 @@ export class Worker {
   }
 
   /**
-   * Does at once what is due by the worker's clock (timeouts, the end of a grace) and answers when the next is. For whoever
-   * sets that clock; by itself the worker looks every few milliseconds.
+   * Does what is due by the worker's clock (timeouts, the end of a grace) and returns when the next is. For callers that
+   * set that clock; otherwise the worker checks every few milliseconds.
    */
   tick(): number {
     this.#ticker.tick()
@@ -312,7 +312,7 @@ export class Worker {
   }
 }
 
-/** Asking again would change nothing: the request itself is refused, not the moment. */
+/** A repeat would change nothing: the request itself is refused. */
 function isFinal(error: unknown): boolean {
   return error instanceof CarillonError && error.status < 500 && error.status !== 408 && error.status !== 429
 }

@@ -1,4 +1,4 @@
-/** API keys for whoever has the database: the operator. The first key of an installation can come from nowhere else. */
+/** API keys for the operator, who has the database. The first key of an installation can come from nowhere else. */
 import { CarillonError, limits, type Scope, scopes } from '@carillon/contract'
 import { newApiKey, parseApiKey } from '../domain/api-key.ts'
 import { Problems } from '../jobs/validate.ts'
@@ -25,7 +25,7 @@ const longestSec = 100 * 366 * 86_400
 const actor = 'operator'
 
 /**
- * Makes a key. `key` is answered here and never again: the database holds only the hash of its secret.
+ * Creates a key. `key` is returned only here: the database holds only the hash of its secret.
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** Whether a job could be created, found out without a node: for those who check a file of jobs before they send it. */
+/** Validates a job without a node, for tools that check a manifest before sending it. */
 import type { ErrorDetail } from '@carillon/contract'
 import { definitionProblems } from '../http/definition-problems.ts'
 

@@ -33,7 +33,7 @@ export async function onDatabase<T>(
   }
 }
 
-/** Where the database of a place answers, for as long as it is held. */
+/** The database of a place, reachable until it is released. */
 export interface ReachedDatabase extends AsyncDisposable {
   readonly url: string
 }

@@ -1,6 +1,6 @@
 /**
  * Which tz database is used where. Schedules are computed by the nodes, with the one inside Node.js; the version is kept in
- * the installation. PostgreSQL has its own, which does not tell its version: it is known by what it knows.
+ * the installation. PostgreSQL has its own, which does not report its version: it is inferred from the changes it knows.
  */
 import { zoneNamed } from '../domain/schedule/zone.ts'
 import type { Database } from '../store/database.ts'
@@ -44,7 +44,7 @@ function serverVersion(zones: readonly ServerZone[]): string {
   return known ? `${known.version} or later` : `older than ${milestones.at(-1)!.version}`
 }
 
-/** Zones whose clocks PostgreSQL takes for others than this program does, in the coming two years. */
+/** Zones whose offsets differ between PostgreSQL and this program within the next two years. */
 function differences(zones: readonly ServerZone[], ahead: readonly number[]): string {
   const different = zones.filter(({ name, offsets }) => {
     const mine = offsetsOf(name, ahead)

@@ -1,6 +1,6 @@
 /**
  * What is wrong with an installation, read from its database. It changes nothing and counts nothing without a bound, so
- * it may be run on a system in trouble. Every finding that is not well says what to do.
+ * it may be run on a system in trouble. Every warning or failure says what to do.
  */
 import { monotonicMs, OffsetClock } from '../lib/clock.ts'
 import type { Database } from '../store/database.ts'

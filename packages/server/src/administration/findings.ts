@@ -1,4 +1,4 @@
-/** What the doctor found, one line each: how it stands, and what to do if it does not stand well. */
+/** Findings of the doctor, one line each: status, and what to do about a problem. */
 export type FindingStatus = 'OK' | 'WARN' | 'FAIL'
 
 export interface Finding {

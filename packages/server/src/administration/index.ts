@@ -1,4 +1,4 @@
-/** For programs that look after an installation: they reach its database, but start no node. */
+/** For programs that administer an installation: they connect to its database and start no node. */
 import '../node-version.ts'
 
 import '../lib/temporal.ts'

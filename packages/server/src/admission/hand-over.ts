@@ -1,6 +1,6 @@
 /**
- * One submission that somebody waits for: written and leased in one transaction, where else there are three (its tag, its rows,
- * its lease) and two waits for the disk.
+ * Hand-over: a single submission goes straight to a waiting worker. It is written and leased in one transaction instead of three (tag, rows,
+ * lease) with two waits for the disk.
  */
 import type { Database } from '../store/database.ts'
 import type { LaneReading, Leased, Slot } from '../store/executions/lease.ts'
@@ -16,7 +16,7 @@ export interface HandedOver {
   readyAt: number | null
 }
 
-/** Gives `write` a place of a worker that waits, which it fills. Null: nobody waits. See dispatch/pool-dispatcher.ts. */
+/** Passes the slot of a waiting worker to `write`, which fills it. Null: no worker waits. See dispatch/pool-dispatcher.ts. */
 export type FillPlace = <T>(
   pool: string,
   write: (place: { slot: Slot; reading: LaneReading }) => Promise<{ leased: Leased | null; answer: T }>,
@@ -33,7 +33,7 @@ export class HandOver {
     this.#fill = options.fill
   }
 
-  /** Null: nobody waits for it at this node, and nothing was done. */
+  /** Null: no worker waits at this node, and nothing was done. */
   async submit(item: Submission, entry: AnswerEntry | null): Promise<HandedOver | null> {
     const { pool, lane, executionId } = item
     await this.#virtualTimes.refresh()

@@ -24,7 +24,7 @@ export interface ReceiptsOptions {
 }
 
 const everyMs = 1_000
-/** Receipts go with one beat of so many: a tenant that submits little costs as few rows as possible. */
+/** Receipts go with every n-th beat: a tenant that submits little costs as few rows as possible. */
 const beatsPerFlush = 5
 const minuteMs = 60_000
 /** A book is written into for that long, and kept for as long again. */
@@ -43,7 +43,7 @@ export class Receipts implements Service {
   #books: Book[] = []
   #seen: Beat | null = null
   #beats = 0
-  /** The database has to be told again what it may have forgotten. */
+  /** Counts that the database may have lost must be sent again. */
   #urgent = false
 
   constructor(options: ReceiptsOptions) {
@@ -95,7 +95,7 @@ export class Receipts implements Service {
     }
   }
 
-  /** The database has forgotten: it is told everything that is remembered here. */
+  /** The database has lost commits: send it every count still in memory. */
   #sayAgain(seen: Beat, before: Beat | null): void {
     const after = before === null ? null : new Date(before.at).toISOString()
     const until = new Date(seen.at).toISOString()

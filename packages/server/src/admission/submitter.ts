@@ -1,7 +1,7 @@
 /**
  * Submissions that are due now: what FIRE does for a schedule, done at once. Submissions that arrive together are written
- * together, each answered after its commit. What may not wait for others, because it is all or none, goes alone. One by itself
- * that a worker waits for is handed over.
+ * together, each answered after its commit. An all-or-none batch is written alone. A single submission
+ * that a worker waits for is handed over (hand-over.ts).
  */
 import { BatchLimit } from '../lib/batch-limit.ts'
 import { Batcher } from '../lib/batcher.ts'
@@ -84,7 +84,7 @@ export class Submitter {
     return this.#batcher.idle()
   }
 
-  /** One that cannot be written fails alone. In passing trouble all fail. */
+  /** Bisects a failing batch so that only the bad item fails. On a transient database error all fail. */
   async #flush(asked: Asked[]): Promise<Outcome[]> {
     const { done, bad, stoppedBy } = await bisect(asked, {
       work: (part) => this.#write(part),
@@ -114,7 +114,7 @@ export class Submitter {
     return asked.map((_, i) => (answered.has(i) ? 'ANSWERED' : 'DONE'))
   }
 
-  /** Null: it has to be written without a worker. The lease takes what is first in the queue, which may be what fails. */
+  /** Null: it has to be written without a worker. The failure may come from the execution leased instead, the first in the queue. */
   async #handedOver({ item, entry }: Asked): Promise<Outcome | null> {
     const handed = await this.#handOver?.submit(item, entry)?.catch((error: unknown) => {
       if (isOfData(error)) return null

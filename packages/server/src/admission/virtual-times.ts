@@ -1,7 +1,7 @@
 /**
  * How far each lane has been leased, over all nodes: the V of fair sharing. LEASE writes none of it; each node tells the
  * others every 100 ms. A V that is a moment old gives new work a tag that is a little too small, never one that
- * starves anybody.
+ * starves a tenant.
  */
 import { Loop } from '../lib/loop.ts'
 import type { Service } from '../lib/service.ts'
@@ -10,7 +10,7 @@ import type { Database } from '../store/database.ts'
 import { publishVirtualTimes } from '../store/executions/reserve-tags.ts'
 
 const everyMs = 100
-/** A node that neither leased nor reserved for so many rounds does not ask; it asks before it next reserves. */
+/** After this many rounds without a lease or a reservation a node stops asking, and asks again before its next reservation. */
 const idleRounds = 20
 
 export class VirtualTimes implements Service {
@@ -37,7 +37,7 @@ export class VirtualTimes implements Service {
     return this.#entry(pool, lane).virtualTime
   }
 
-  /** Makes sure that the times are those of the last moments: after a rest they are asked for anew. */
+  /** Refreshes the times if this node has stopped polling them. */
   async refresh(): Promise<void> {
     const rested = this.#quietRounds > idleRounds
     this.#quietRounds = 0

@@ -1,5 +1,5 @@
 /**
- * Takes over how attempts ended, from all workers of this node and from its own sweeper, in batches, and answers after the
+ * Receives the outcomes of attempts from all workers of this node and from its sweeper, in batches, and answers after the
  * commit. A success costs one call; a failure first reads the execution's policy.
  */
 
@@ -22,9 +22,9 @@ export interface CompletionOptions {
   signals: Signals
   clock: Clock
   isolation: Isolation
-  /** Told, after the commit, of executions that may have gone DEAD, if that matters to their job; never of a success. */
+  /** Called after the commit with executions that may have gone DEAD, if their job cares; never with a success. */
   onDead?: (executionIds: string[]) => void
-  /** Told, after the commit, of every execution that went DEAD by this. */
+  /** Called after the commit with every execution that went DEAD. */
   onDeadLetters?: (letters: readonly Pick<AttemptEnd, 'executionId' | 'reason' | 'error'>[]) => void
   /** A number between 0 and 1, for jitter. */
   chance?: () => number
@@ -37,7 +37,7 @@ export class Completion {
   readonly #batcher: Batcher<Ending, AttemptVerdict>
   readonly #deferrals: Batcher<Deferral, AttemptVerdict>
   readonly #limit = new BatchLimit(maxBatch)
-  /** Set aside already: a batch that is bisected tells of them again. */
+  /** Already quarantined: bisecting a batch meets them again. */
   readonly #unknown = new WeakSet<Ending>()
 
   constructor(options: CompletionOptions) {
@@ -56,7 +56,7 @@ export class Completion {
 
   /**
    * Resolves after the commit. REFUSED: the lease was another attempt's; BUSY: another transaction, a handler's own
-   * perhaps, holds the execution at this moment. Nothing was changed then; whoever has an outcome to tell tells it again.
+   * perhaps, holds the execution at this moment. Nothing was changed then; the caller reports again.
    */
   end(told: Told): Promise<AttemptVerdict> {
     return isDeferral(told) ? this.#deferrals.add(told) : this.#batcher.add(told as Ending)
@@ -72,7 +72,7 @@ export class Completion {
     await Promise.all([this.#batcher.idle(), this.#deferrals.idle()])
   }
 
-  /** What runs and is not in the ledger can come to no end. */
+  /** A lease without a ledger row can never end. */
   async #setAsideUnknown(endings: Ending[], rules: Map<string, ExecutionRules>): Promise<void> {
     const isUnknown = (ending: Ending) =>
       needsRules(ending) && !rules.has(ending.executionId) && !this.#unknown.has(ending)
@@ -85,7 +85,7 @@ export class Completion {
     )
   }
 
-  /** What makes a batch fail is set aside, and REFUSED: its worker has nothing more to do with it. */
+  /** Quarantines what makes a batch fail and answers REFUSED: its worker drops it. */
   async #good<T extends Told>(
     call: string,
     told: T[],
@@ -98,7 +98,7 @@ export class Completion {
     if (stoppedBy && left.length === told.length) throw stoppedBy.error
     const verdicts = new Map<T, AttemptVerdict>()
     for (const { items, answer } of done) for (const [i, item] of items.entries()) verdicts.set(item, answer[i]!)
-    // Not tried: to be told again.
+    // Not tried: the worker reports it again.
     for (const each of left) verdicts.set(each, 'BUSY')
     return told.map((each) => verdicts.get(each) ?? 'REFUSED')
   }

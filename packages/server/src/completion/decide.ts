@@ -1,4 +1,4 @@
-/** From what a worker said to what the ledger shall say. Pure: rules, time and chance come in. */
+/** From a worker's report to the change of the ledger. Pure: rules, time and randomness are arguments. */
 import type { ReportedOutcome } from '@carillon/sdk'
 import type { NodeOutcome } from '../domain/node-outcome.ts'
 import { afterFailure, type FailedAttempt } from '../domain/retry.ts'
@@ -11,7 +11,7 @@ export type Deferred = Extract<ReportedOutcome, { outcome: 'DEFERRED' }>
 export type Ending = Said<
   { from: 'WORKER'; said: Exclude<ReportedOutcome, Deferred> } | { from: 'NODE'; said: NodeOutcome }
 >
-/** Not an end: somebody outside will report it. */
+/** Not an end: an external system will report the outcome. */
 export type Deferral = Said<{ from: 'WORKER'; said: Deferred }>
 
 /** The one or the other. */
@@ -26,7 +26,7 @@ const unknownHandlerDelayMs = 1_000
 /** One beyond its tenant's share of a node's slots (targets/tenant-share.ts) waits this long. */
 const noFreeSlotDelayMs = 2_000
 /**
- * So often an execution comes back without an attempt because its worker was lost or its time ran out before the worker said
+ * How often an execution returns without using an attempt because its worker was lost or it timed out before the worker said
  * that the handler had begun. A handler that kills or blocks its worker at once cannot say so: after that it is taken to have
  * begun. Not with AT_MOST_ONCE, where nothing begins before it was announced.
  */

@@ -1,4 +1,4 @@
-/** Who may come in: the settings, checked once. What is secret never stands in a message. */
+/** Authentication settings, checked once. Secrets never appear in messages. */
 import { CarillonError, checkOptions } from '@carillon/contract'
 import { isLoopback } from './loopback.ts'
 
@@ -69,7 +69,7 @@ function checkSecret(secret: string): void {
   }
 }
 
-/** Whoever can change the keys on their way decides who comes in. */
+/** An attacker who can change the keys in transit can sign tokens. */
 function checkSource(source: string, plainAllowed: boolean): void {
   if (!isUrl(source)) return
   if (!URL.canParse(source)) throw invalid('jwks', 'is not a URL')

@@ -34,9 +34,9 @@ export interface EngineConfig {
   readonly windowMs: number
   /** How often workers say that they live; at most half of `workerLostMs`. */
   readonly heartbeatEveryMs: number
-  /** Silent for so long, a worker loses what it holds. */
+  /** After this much silence a worker loses its leases. */
   readonly workerLostMs: number
-  /** Silent for so long, a worker gets no new leases. Half of workerLostMs unless given. */
+  /** After this much silence a worker gets no new leases. Half of workerLostMs unless given. */
   readonly workerSuspectMs: number
   /** Long polls of workers that may be open at this node at once. */
   readonly maxWaiting: number
@@ -50,7 +50,7 @@ export interface EngineConfig {
 
 export type EngineSettings = Partial<EngineConfig>
 
-/** What may be given, and what is taken otherwise. */
+/** Ranges and defaults. */
 export const engineNumbers: Record<
   Exclude<keyof EngineConfig, 'nodeName' | 'databaseUrl' | 'directUrl'>,
   { value: number; min: number; max: number }

@@ -1,4 +1,4 @@
-/** What a served node is told: where to listen, which database, who may come in. Checked once, then frozen. */
+/** Settings of a served node: address, database, authentication. Checked once, then frozen. */
 import { CarillonError, checkOptions } from '@carillon/contract'
 import { type AuthConfig, type AuthSettings, authConfig } from './auth-config.ts'
 import { type EngineSettings, engineSettingNames } from './engine-config.ts'
@@ -18,7 +18,7 @@ export interface ServeSettings {
   directUrl?: string
   /** Settings of the node itself: see above. */
   engine?: Omit<EngineSettings, 'databaseUrl' | 'directUrl'>
-  /** Who may come in. Left out: on loopback everybody, elsewhere whoever has an API key. */
+  /** Authentication. By default none on loopback, API keys elsewhere. */
   auth?: 'off' | AuthSettings
   /** PEM files; the certificate's may hold the whole chain. */
   tls?: TlsSettings

@@ -113,7 +113,7 @@ function checkProgram(name: string, path: unknown): void {
     accessSync(path, constants.X_OK)
     if (statSync(path).isFile()) return
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw invalid(at, `names ${path}, which is no program that can be run`)
 }

@@ -25,7 +25,7 @@ export class Dispatcher implements Service {
   async start(): Promise<void> {
     this.#unsubscribe = this.#signals.subscribe((signal) => {
       if (signal.kind === 'READY') this.#pools.get(signal.pool)?.hint(signal.lane, signal.tag)
-      else if (signal.kind === 'RESUMED') this.lookAgain(signal.pool)
+      else if (signal.kind === 'RESUMED') this.wake(signal.pool)
     })
   }
 
@@ -35,12 +35,12 @@ export class Dispatcher implements Service {
     await Promise.all([...this.#pools.values()].map((pool) => pool.stop()))
   }
 
-  lookAgain(pool: string): void {
-    this.#pools.get(pool)?.lookAgain()
+  wake(pool: string): void {
+    this.#pools.get(pool)?.wake()
   }
 
-  letOthersFirst(pool: string): void {
-    this.#pools.get(pool)?.letOthersFirst()
+  yieldToOthers(pool: string): void {
+    this.#pools.get(pool)?.yieldToOthers()
   }
 
   /** See PoolDispatcher. */

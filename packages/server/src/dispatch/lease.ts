@@ -1,4 +1,4 @@
-/** LEASE for a pool; an execution that makes it fail is set aside, and the workers get the others. */
+/** LEASE for a pool; an execution that makes it fail is quarantined, and the workers get the others. */
 import type { Database } from '../store/database.ts'
 import {
   type LaneReading,
@@ -12,7 +12,7 @@ import type { Isolation } from '../store/quarantine/isolation.ts'
 import { readyRow } from '../store/quarantine/set-aside.ts'
 import { findUnusableReady } from '../store/quarantine/stuck.ts'
 
-/** Of each lane, so many are looked at when a call fails. */
+/** Rows of each lane to examine when a call fails. */
 const mostLooked = 500
 
 /** Every slot is taken: the search goes on with the next call. */

@@ -3,8 +3,8 @@
  * node; free slots are filled before anything is taken ahead.
  *
  * What must stay true: every row leased goes to the request it was leased for, or is handed back. A request whose time is
- * over is answered when the look under way has ended, and after at least one look. A hint only makes it look sooner;
- * without any it looks once a second.
+ * over is answered when the LEASE under way has ended, and after at least one. A hint only makes it poll sooner;
+ * without any it polls once a second.
  */
 import { priorities } from '@carillon/contract'
 import { BatchLimit } from '../lib/batch-limit.ts'
@@ -35,7 +35,7 @@ export type LeasedText = string
 interface Waiting extends LeaseWish {
   /** Gives the executions to the worker. False: it is gone. */
   deliver: (executions: LeasedText) => boolean
-  /** There was a look on its behalf. */
+  /** At least one LEASE has run for it. */
   looked: boolean
   late: boolean
 }
@@ -47,31 +47,31 @@ export interface PoolDispatcherOptions {
   clock: Clock
   pollMs: number
   logger: Logger
-  /** False: the worker is not heard of, and what it got would wait with it. */
+  /** False: the worker is suspect, and a lease would wait with it. */
   mayLease: (workerId: string) => boolean
   onLeased: (pool: string, lane: number, tag: number) => void
   /** Leases whose worker went away in the meantime. */
   onUndelivered: (executions: LeasedText) => void
 }
 
-/** A place of a worker that waits, and where to read. */
+/** The slot of a waiting worker, and where to read the lanes. */
 export interface FreePlace {
   slot: Slot
   reading: LaneReading
 }
 
-/** One LEASE takes at most so many: it stays short, and the next one follows at once. */
+/** The most that one LEASE takes: it stays short, and the next follows at once. */
 const maxPerCall = 1_000
 /**
- * Where there is little to lease, it is asked for few: free slots cost even if nothing comes of them. [m] A LEASE that finds
+ * An idle pool is polled with few slots: free slots cost even if nothing is leased. [m] A LEASE that finds
  * nothing, of 64 slots: 270 µs of CPU in PostgreSQL and 250 in the node; of 1,000 slots 370 and 560.
  */
 const fewPerCall = 64
 /** What one LEASE may weigh: payloads can be a quarter of a MiB each. A call that brings more makes the next ones smaller. */
 const maxLength = 8_000_000
-/** After handing something back for want of its handler a node lets the others go first, by so much, for so long. */
-const courtesyMs = 50
-const courteousForMs = 5_000
+/** After a hand-back for a missing handler, delay our polls by `yieldDelayMs` for `yieldForMs`, so that other nodes go first. */
+const yieldDelayMs = 50
+const yieldForMs = 5_000
 
 export class PoolDispatcher implements Service {
   readonly #options: PoolDispatcherOptions
@@ -79,13 +79,13 @@ export class PoolDispatcher implements Service {
   readonly #positions = priorities.map(() => new ReadyPosition())
   readonly #turns = new LaneTurns()
   readonly #limit = new BatchLimit(maxPerCall)
-  /** So many are asked for next; more after a call that brought as many as were asked for. */
+  /** The next LEASE asks for this many; more after a call that filled its limit. */
   #asked = fewPerCall
   readonly #waiting = new Set<Waiting>()
-  #courteousUntil = Number.NEGATIVE_INFINITY
-  #courtesy: NodeJS.Timeout | null = null
+  #yieldUntil = Number.NEGATIVE_INFINITY
+  #yieldTimer: NodeJS.Timeout | null = null
   #looking = false
-  /** A place that is being filled from outside; never rejects. */
+  /** A slot that a hand-over is filling; never rejects. */
   #filling: Promise<unknown> = Promise.resolve()
 
   constructor(options: PoolDispatcherOptions) {
@@ -103,7 +103,7 @@ export class PoolDispatcher implements Service {
   }
 
   async stop(): Promise<void> {
-    if (this.#courtesy) clearTimeout(this.#courtesy)
+    if (this.#yieldTimer) clearTimeout(this.#yieldTimer)
     await this.#loop.stop()
     for (const wish of this.#waiting) wish.deliver('')
   }
@@ -114,17 +114,17 @@ export class PoolDispatcher implements Service {
     if (this.#waiting.size > 0) this.#wake()
   }
 
-  /** Look again, though nothing new became ready. */
-  lookAgain(): void {
+  /** Polls again although nothing new became ready. */
+  wake(): void {
     if (this.#waiting.size > 0) this.#wake()
   }
 
   /**
-   * A worker here lacked a handler. Without this the node that brings the execution back would always be the first to
+   * A worker here lacked a handler. Without this the node that handed the execution back would always be the first to
    * take it again, and a worker that has the handler would never see it.
    */
-  letOthersFirst(): void {
-    this.#courteousUntil = this.#options.clock.now() + courteousForMs
+  yieldToOthers(): void {
+    this.#yieldUntil = this.#options.clock.now() + yieldForMs
   }
 
   /** Resolves with at least one lease, or with none after `waitMs` or when the signal is aborted. */
@@ -155,12 +155,12 @@ export class PoolDispatcher implements Service {
   }
 
   /**
-   * For whoever makes work of this pool: a place that it fills itself, in the transaction in which it makes it. Null: nobody
-   * waits, or a look is under way and will see it.
+   * For a hand-over: `write` fills the slot of a waiting worker in its own transaction. Null: no worker
+   * waits, or a LEASE is under way and will find the work.
    */
   fill<T>(write: (place: FreePlace) => Promise<{ leased: Leased | null; answer: T }>): Promise<T> | null {
     const now = this.#options.clock.now()
-    if (this.#looking || now < this.#courteousUntil) return null
+    if (this.#looking || now < this.#yieldUntil) return null
     const wish = [...this.#waiting].find(({ slots, workerId }) => slots > 0 && this.#options.mayLease(workerId))
     if (wish === undefined) return null
     const slot = { workerId: wish.workerId, prefetched: false }
@@ -178,7 +178,7 @@ export class PoolDispatcher implements Service {
     while (await this.#leaseOnce());
   }
 
-  /** One call of LEASE for all who wait. True: there may be more. */
+  /** One call of LEASE for all waiting workers. True: there may be more. */
   async #leaseOnce(): Promise<boolean> {
     while (this.#looking) await this.#filling
     const present = [...this.#waiting]
@@ -202,7 +202,7 @@ export class PoolDispatcher implements Service {
     })
   }
 
-  /** Nobody else looks meanwhile; whoever has waited enough is answered after it. */
+  /** No other LEASE of this pool runs meanwhile; requests whose time is over are answered after it. */
   async #look<T>(look: () => Promise<T>): Promise<T> {
     this.#looking = true
     try {
@@ -213,7 +213,7 @@ export class PoolDispatcher implements Service {
     }
   }
 
-  /** Answers how many it were. */
+  /** Returns how many. */
   #take(leased: Leased[], wishes: Map<string, Waiting>, inOrder = true): number {
     const count = leased.reduce((sum, each) => sum + each.count, 0)
     this.#weigh(leased, count)
@@ -223,12 +223,12 @@ export class PoolDispatcher implements Service {
   }
 
   #wake(): void {
-    if (this.#options.clock.now() >= this.#courteousUntil) this.#loop.wake()
+    if (this.#options.clock.now() >= this.#yieldUntil) this.#loop.wake()
     else
-      this.#courtesy ??= setTimeout(() => {
-        this.#courtesy = null
+      this.#yieldTimer ??= setTimeout(() => {
+        this.#yieldTimer = null
         this.#loop.wake()
-      }, courtesyMs)
+      }, yieldDelayMs)
   }
 
   #freeSlots(): { slots: Slot[]; wishes: Map<string, Waiting> } {

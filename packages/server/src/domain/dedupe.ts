@@ -31,7 +31,7 @@ export type DedupeDecision =
       windowUntil: number | null
     }
 
-/** What becomes of a submission that wants to run at `runAt`. */
+/** Decides about a submission that is to run at `runAt`. */
 export function decideDedupe(
   rule: DedupeRule,
   holder: KeyHolder | null,

@@ -1,6 +1,6 @@
 /**
  * The life of an execution as data: its states, the transitions between them and why each is taken. The database holds
- * the ends (a CHECK on `executions.state`); the states in between are where the row stands. A test compares this table
+ * the ends (a CHECK on `executions.state`); the other states follow from the table that holds its row. A test compares this table
  * with the constraint and with the diagram in docs/internals/execution-states.md.
  */
 import { type ExecutionState, executionStates } from '@carillon/contract'

@@ -51,7 +51,7 @@ export function tagsFor(items: readonly Flow[], requests: readonly TagRequest[],
 
 /**
  * Takes up to `max` items in turns over tenants, at most half of them from one tenant while others have work.
- * `queues` is changed: what was taken is gone from it, and who was served stands behind who was not, so that the next
+ * `queues` is changed: what was taken is gone from it, and tenants that were served move behind the others, so that the next
  * call goes on where this one ended.
  */
 export function takeInTurns<T>(queues: Map<string, T[]>, max: number): T[] {

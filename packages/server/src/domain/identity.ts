@@ -1,6 +1,6 @@
 /**
  * Ids. The id of an execution is computed from its job and its nominal time, so the same occurrence can never become
- * two rows, whoever dispatches it and however often: the primary key is the idempotency key. It is a UUID of version 8:
+ * two rows, whichever node dispatches it and however often: the primary key is the idempotency key. It is a UUID of version 8:
  * 48 bits of nominal time in milliseconds (so ids sort by time and the ledger is partitioned by id), then a hash.
  */
 import crypto, { randomBytes } from 'node:crypto'

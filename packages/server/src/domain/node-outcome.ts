@@ -1,4 +1,4 @@
-/** How a node itself ends an attempt whose worker does not report: told apart from what a worker says. */
+/** How a node itself ends an attempt whose worker does not report. */
 export type NodeOutcome =
   | { outcome: 'WORKER_LOST'; began: boolean }
   | { outcome: 'TIMED_OUT'; began: boolean }

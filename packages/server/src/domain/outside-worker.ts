@@ -1,5 +1,5 @@
 /**
- * Stands in `running` for whoever outside will report the end of an execution that its worker has deferred. No worker may
- * be announced under it.
+ * The worker id of deferred executions, whose outcome an external system will report. No worker may
+ * register under it.
  */
 export const outsideWorkerId = '00000000-0000-0000-0000-000000000000'

@@ -1,4 +1,4 @@
-/** What happens after an attempt that did not succeed. Pure: chance comes in as a number between 0 and 1. */
+/** What happens after an attempt that did not succeed. Pure: randomness is an argument between 0 and 1. */
 import type { Delivery, RetryPolicy } from '@carillon/contract'
 import type { FailureState } from './execution-state.ts'
 import { latestInstant } from './schedule/time-range.ts'
@@ -10,7 +10,7 @@ export interface FailedAttempt {
   errorName: string | null
   /** The handler asked to wait this long. */
   retryAfterMs?: number
-  /** The handler said that trying again is of no use. */
+  /** The handler threw a PermanentError. */
   permanent?: boolean
 }
 
@@ -36,7 +36,7 @@ export function afterFailure(failed: FailedAttempt, rules: FailureRules, now: nu
   const { retryAfterMs: asked } = failed
   const wish = asked !== undefined && !Number.isNaN(asked)
   const delay = wish ? Math.max(0, asked) : retryDelayMs(retryPolicy, failed.attempt, chance)
-  // A wish beyond the calendar must not spoil the batch that is reported with it.
+  // A delay beyond the calendar must not fail the whole batch.
   const at = Math.min(Math.ceil(now + delay), latestInstant)
   if (rules.deadlineAt !== null && at >= rules.deadlineAt) return { next: 'DEAD', reason: 'DEADLINE' }
   return { next: 'RETRY', at }

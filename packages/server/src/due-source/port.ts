@@ -4,7 +4,7 @@
  * Model. A source hands out entries: a job's next occurrence, a retry, or a submission made in a caller's transaction. The
  * scheduler claims what is due in the next seconds, keeps it in its timing wheel until its time, fires it, and confirms it.
  * Entries are plain data that survive JSON; their times are milliseconds since 1970 on the installation's clock. An occurrence
- * is identified by job id, version and nominal time, so whoever holds two entries of a job knows which is newer.
+ * is identified by job id, version and nominal time, so of two entries of a job the newer is known.
  *
  * Claims. A claim has a time limit: an entry that is neither confirmed nor given back within `claimMs` is handed out again. It
  * belongs to an epoch of its shard: what a leader claimed that crashed, its successor may claim at once. No entry is taken

@@ -1,9 +1,9 @@
 /**
- * Which tenants are listened to at this node, made known to whoever changes something. What must stay true: from the moment
+ * Which tenants are listened to at this node, made known to every writer. What must stay true: from the moment
  * a stream is opened, no change of its tenant is committed without its event; and where that cannot be said (this node was
- * away for so long that its word ran out), the tenant's streams are told.
+ * away until its registration expired), the tenant's streams are told.
  *
- * A tenant stays listened to for some minutes after its last listener: whoever comes back finds what he missed.
+ * A tenant stays listened to for some minutes after its last listener: a listener that reconnects finds what it missed.
  */
 import { Loop } from '../lib/loop.ts'
 import type { Service } from '../lib/service.ts'
@@ -19,7 +19,7 @@ const marginMs = 30_000
 
 interface Covered {
   listeners: number
-  /** Every change after this event is told, as far as is known here. */
+  /** Events are complete after this one, as far as this node knows. */
   sinceEventId: number
 }
 
@@ -51,7 +51,7 @@ export class Coverage implements Service {
     return this.#covered.get(tenant)?.listeners ?? 0
   }
 
-  /** Whoever stands before this event may have missed something. */
+  /** A listener positioned before this event may have missed some. */
   sinceOf(tenant: string): number {
     return this.#covered.get(tenant)?.sinceEventId ?? 0
   }
@@ -67,13 +67,13 @@ export class Coverage implements Service {
     if (--covered.listeners === 0) this.#covered.delete(tenant)
   }
 
-  /** Resolves once every change of the tenant is told, with the event after which that is so. */
+  /** Resolves once every change of the tenant writes its event, with the event after which that is so. */
   async cover(tenant: string): Promise<number> {
     const [since] = await this.#cover([tenant])
     return since!
   }
 
-  /** Gives this node's word for some minutes more. */
+  /** Renews this node's registration for some minutes. */
   async renew(): Promise<void> {
     if (this.#covered.size === 0) return
     await this.#cover(this.tenants)
@@ -84,7 +84,7 @@ export class Coverage implements Service {
     const heard = await listenTo(this.#database, tenants, { forMs, marginMs })
     const begun = heard.filter(({ sinceEventId }) => sinceEventId === null).map(({ tenant }) => tenant)
     if (begun.length > 0) {
-      // Changes that are under way may not know yet that somebody listens.
+      // Transactions under way may not know of the listener yet.
       await settled(this.#database)
       heard.push(...(await confirmListening(this.#database, begun)))
     }

@@ -1,5 +1,5 @@
 /**
- * Events for whoever listens at this node: what was committed, in order, nothing missing and nothing twice, also for a
+ * Events for the listeners of this node: what was committed, in order, nothing missing and nothing twice, also for a
  * listener that comes back at another node. One tenant's listener never sees another tenant's events. How many may listen is
  * bounded, and a slow one costs no more than a quick one.
  */
@@ -30,9 +30,9 @@ export interface Listening {
   /** The last event that was seen; null: from now on. */
   after: number | null
   wants: (event: EventRow) => boolean
-  /** Null: until whoever listens has gone. */
+  /** Null: until the listener disconnects. */
   waitMs: number | null
-  /** Aborted when whoever listens has gone: from then on it does not count. */
+  /** Aborted when the listener disconnects: from then on it does not count. */
   signal: AbortSignal
 }
 
@@ -62,7 +62,7 @@ export class Events implements Service {
     await this.#coverage.stop()
   }
 
-  /** Ends every stream: the node is going. Whoever listens goes on at another one. */
+  /** Ends every stream because the node stops. Listeners reconnect to another one. */
   close(): void {
     this.#closed = true
     for (const stream of [...this.#streams]) stream.abort()
@@ -73,12 +73,12 @@ export class Events implements Service {
     return this.#streams.size
   }
 
-  /** Looks now whether the tenants are still listened to. */
+  /** Checks now which tenants still have listeners. */
   renew(): Promise<void> {
     return this.#coverage.renew()
   }
 
-  /** Resolves once every change of the tenant is told. Throws TOO_MANY_LISTENERS or RATE_LIMITED. */
+  /** Resolves once every change of the tenant writes its event. Throws TOO_MANY_LISTENERS or RATE_LIMITED. */
   async listen(listening: Listening): Promise<AsyncIterable<Told>> {
     const { database } = this.#options
     const { tenant, after, wants, waitMs } = listening
@@ -95,7 +95,7 @@ export class Events implements Service {
     return listener.told()
   }
 
-  /** Takes a stream on, until whoever listens has gone or the node is going. */
+  /** Serves a stream until the listener disconnects or the node stops. */
   #admit(tenant: string, gone: AbortSignal): AbortSignal {
     const { most = 1_000, mostOfTenant = 100 } = this.#options
     const coverage = this.#coverage

@@ -1,9 +1,9 @@
 /**
- * Where the events stand: an id up to which every event is there or never will be. Listeners are given what lies between
- * their place and this one, in the order of the ids, so what is committed late is neither lost nor told out of turn.
+ * The settled position of the event stream: an id up to which every event is there or never will be. Listeners are given what lies between
+ * their place and this one, in the order of the ids, so late commits are neither lost nor delivered out of order.
  *
  * Ids come from a sequence: they may be committed in another order, or never. Up to the first gap all are there. A gap is
- * closed when its writer has committed, or when nobody is left who could have taken that id; a transaction that writes no
+ * closed when its writer has committed, or when no transaction is left that could have taken that id; a transaction that writes no
  * events is not waited for, however long it stays open.
  */
 import { type Again, Loop } from '../lib/loop.ts'
@@ -38,7 +38,7 @@ export class Feed implements Service {
   #step: Step | null = null
   #gap: { lastId: number; writers: Set<string> } | null = null
 
-  /** `tenants`: those that somebody listens to here. While there are none, nothing is read. */
+  /** `tenants`: those with listeners at this node. While there are none, nothing is read. */
   constructor(options: { database: Database; logger: Logger; tenants: () => string[]; isolation?: Isolation }) {
     const { database, logger, tenants } = options
     this.#isolation = options.isolation ?? new Isolation({ database, logger })
@@ -55,7 +55,7 @@ export class Feed implements Service {
     return this.#loop.stop()
   }
 
-  /** Null: nobody listens, or the first look is still under way. */
+  /** Null: there are no listeners, or the first read is still under way. */
   get position(): number | null {
     return this.#position
   }
@@ -67,7 +67,7 @@ export class Feed implements Service {
     return events ? { upTo: this.#step.upTo, events } : null
   }
 
-  /** Resolves when there is something new, after `withinMs`, or when whoever waits has gone. */
+  /** Resolves when there is something new, after `withinMs`, or when the listener disconnects. */
   news(withinMs: number, gone: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const settle = () => {
@@ -84,7 +84,7 @@ export class Feed implements Service {
     })
   }
 
-  /** Whoever waits looks again. */
+  /** Wakes all waiting listeners. */
   wake(): void {
     for (const settle of [...this.#waiting]) settle()
   }
@@ -114,7 +114,7 @@ export class Feed implements Service {
       ? { lastId: this.#gap.lastId, writers: this.#gap.writers.intersection(now) }
       : { lastId, writers: now }
     if (this.#gap.writers.size > 0) return { againInMs: gapMs }
-    // An id that the sequence has not given out: somebody wrote it by hand, and it is told when the sequence gets there.
+    // An id that the sequence has not given out was written by hand; it is delivered when the sequence gets there.
     if (this.#gap.lastId <= position) {
       this.#gap = null
       return { againInMs: pollMs }

@@ -1,7 +1,7 @@
 /**
- * One stream of events. It is asked for more only when what it said has been taken, and goes on from its own place: from
- * what was just read for everybody if it is in step, else from the table. So a slow reader keeps nothing in memory and
- * holds up nobody, and the seam between what it missed and what happens now is none.
+ * One stream of events. It reads more only when its last batch was consumed, and continues from its own position: from
+ * the batch shared by all listeners if it is in step, else from the table. So a slow reader keeps nothing in memory and
+ * delays no one, and there is no gap between replayed and live events.
  */
 import { monotonicMs } from '../lib/clock.ts'
 import type { Database } from '../store/database.ts'

@@ -1,5 +1,5 @@
 /**
- * Waits until everybody who was about to write an event has done so or will not any more. Exact, whatever the ids look like
+ * Waits until every transaction that was about to write an event has ended. Exact, whatever the ids look like
  * and however long it takes; see functions/events/event_writers.sql. Writers are calls of ours, which the server cuts off after
  * a second or two.
  */
@@ -10,7 +10,7 @@ import type { Database } from '../store/database.ts'
 import { readWriters } from '../store/events/listeners.ts'
 
 const againMs = 5
-/** Longer than any writer may take: somebody else holds on to the table. */
+/** Longer than any writer may take: a foreign session holds a lock on the table. */
 const patienceMs = 10_000
 
 /** Resolves with an id: every event up to it is there or never will be. */

@@ -15,7 +15,7 @@ export function eventView({ eventId, type, at, tenant, jobId, executionId, detai
   }
 }
 
-/** What somebody wrote by hand may be anything: it is shown as it is. */
+/** A row written by hand may hold anything: it is shown as it is. */
 function isTime(value: unknown): value is number {
   return typeof value === 'number' && Math.abs(value) <= 8.64e15
 }

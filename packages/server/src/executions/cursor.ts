@@ -1,4 +1,4 @@
-/** Where a page ended: the last id, in a form that nobody is tempted to take apart. */
+/** Where a page ended: the last id, as an opaque string. */
 import { CarillonError } from '@carillon/contract'
 
 export function cursorOf(id: string): string {

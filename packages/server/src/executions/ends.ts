@@ -1,6 +1,6 @@
 /**
- * Waits for executions to end. An end at this node is heard at once; for all others the ledger is asked, for everybody
- * who waits in one query, a few times a second.
+ * Waits for executions to end. An end at this node is heard at once; for all others the ledger is asked, for all waiters
+ * together in one query, a few times a second.
  */
 import { Loop } from '../lib/loop.ts'
 import type { Logger } from '../observability/logger.ts'
@@ -36,13 +36,13 @@ export class Ends {
     await this.#loop.stop()
   }
 
-  /** Whoever waits is answered at once, and so is whoever comes later: the node is going. */
+  /** Answers all waiters at once, and later ones too: the node stops. */
   close(): void {
     this.#closed = true
     for (const giveUp of this.#giveUp) giveUp()
   }
 
-  /** Resolves true when the execution has ended, false after `waitMs` or when whoever waits has gone. */
+  /** Resolves true when the execution has ended, false after `waitMs` or when the waiter has gone. */
   wait(executionId: string, waitMs: number, gone?: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const settle = (ended: boolean) => {
@@ -63,7 +63,7 @@ export class Ends {
       gone?.addEventListener('abort', onGone)
       this.#giveUp.add(onGone)
       if (gone?.aborted || this.#closed) onGone()
-      // It may have ended before anybody listened.
+      // It may have ended before we listened.
       else this.#loop.wake()
     })
   }

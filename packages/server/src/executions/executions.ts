@@ -54,7 +54,7 @@ export class Executions {
     return isId(executionId) ? this.#options.statusReads.find({ tenant, executionId }) : null
   }
 
-  /** As `find`, but never older than the question: for who decides by it, or has just changed it. */
+  /** As `find`, but never older than the question: for callers that decide by it or have just changed it. */
   async #findCurrent(tenant: string, executionId: string): Promise<ExecutionRecord | null> {
     return isId(executionId) ? this.#options.statusReads.findCurrent({ tenant, executionId }) : null
   }
@@ -82,13 +82,13 @@ export class Executions {
     })
   }
 
-  /** The execution that stands for an enqueue in SQL with a dedupe key, under another id than the caller got. */
+  /** The execution that an enqueue in SQL with a dedupe key resolved to, under another id than the caller got. */
   async #dedupedExecution(tenant: string, requestId: string): Promise<ExecutionRecord | null> {
     const request = isId(requestId) ? await readDedupeRequest(this.#options.database, tenant, requestId) : null
     return request?.executionId ? this.find(tenant, request.executionId) : null
   }
 
-  /** When it has ended, or as it stands after `waitMs`. One that is still to come is waited for too. */
+  /** When it has ended, or its state after `waitMs`. One that is still to come is waited for too. */
   async readEnded(
     tenant: string,
     executionId: string,
@@ -155,7 +155,7 @@ export class Executions {
     return 'CANCELLING'
   }
 
-  /** Brings a dead or cancelled execution back, with all its attempts. */
+  /** Replays a dead or cancelled execution, with all its attempts again. */
   async replay(tenant: string, executionId: string, actor: string): Promise<void> {
     const { database, signals, clock } = this.#options
     await this.read(tenant, executionId)

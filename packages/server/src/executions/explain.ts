@@ -1,6 +1,6 @@
 /**
- * Why does it not run? What stands in the way is named in the order in which it would have to be cleared away, the first
- * thing first, in words for somebody who was woken by it.
+ * Why does it not run? Lists what blocks an execution in the order in which it would have to be removed, the first
+ * thing first, in words for the person on call.
  */
 import type { ExecutionState, Explanation } from '@carillon/contract'
 import { outsideWorkerId } from '../domain/outside-worker.ts'
@@ -18,7 +18,7 @@ export interface Surroundings {
   workers: ServingWorker[]
   ahead: { lane: number; above: number }
   now: number
-  /** A worker silent for so long gets no new work. */
+  /** A worker silent for this long gets no new work. */
   suspectMs: number
 }
 
@@ -111,7 +111,7 @@ function inTheWay(record: ExecutionRecord, around: Surroundings): Reason[] {
   return reasons
 }
 
-/** Somebody must serve the pool, be heard of, know the handler and have a free slot. */
+/** A worker must serve the pool, be live, know the handler and have a free slot. */
 function ofWorkers({ pool: key, handler, lane }: ExecutionRecord, around: Surroundings): Reason[] {
   const pool = poolName(key)
   const { workers, now, suspectMs, ahead } = around

@@ -1,5 +1,5 @@
 /**
- * From routes to a Fastify application: who asks is settled first, then the request is checked against the contract, then
+ * From routes to a Fastify application: the caller is authenticated first, then the request is checked against the contract, then
  * the route answers. Every error leaves as a problem document. No route knows Fastify.
  */
 import { Readable } from 'node:stream'
@@ -50,7 +50,7 @@ const modernTls = {
     ...['ECDHE-ECDSA-AES128-GCM-SHA256', 'ECDHE-RSA-AES128-GCM-SHA256'],
   ].join(':'),
 } as const
-/** Answers are about the moment and about the caller: nobody keeps them, and browsers take them for what they say they are. */
+/** Answers depend on the moment and the caller: they must not be cached, and browsers must not guess their type. */
 const everyAnswer = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' }
 const nobody: Caller = { tenant: '', platform: false, scopes: new Set(), actor: 'nobody' }
 
@@ -90,7 +90,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   })
   app.setErrorHandler((error, request, reply) => {
     if (!methods.has(request.method)) return refuseAddress(request, reply, options)
-    // Whoever sent it is gone: nobody's trouble but theirs.
+    // The client disconnected while sending: not an error of the node.
     if (request.raw.readableAborted) error = cutOff()
     return sendProblem(error, request, reply, options.logger)
   })
@@ -177,7 +177,7 @@ interface TenantLimiters {
 const smallBody = 1024 * 1024
 function nothing(): void {}
 
-/** Nothing that a program means is nested deeper, or has more in it. */
+/** No legitimate body is nested deeper or has more values. */
 function boundsOf({ bodyLimitBytes = 64 * 1024 }: ApiOperation): BodyBounds {
   return { maxBytes: bodyLimitBytes, maxDepth: 1_000, maxValues: 1_000_000 }
 }
@@ -186,7 +186,7 @@ function hasBody({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-/** What waits on purpose would keep its place; what workers say is gathered, and goes to the database together. */
+/** Long polls would hold a slot while they wait; reports of workers are batched anyway. */
 function takesTurns({ scope }: ApiOperation, { query }: FastifyRequest): boolean {
   return scope !== null && scope !== 'work' && (query as { waitSec?: number }).waitSec === undefined
 }
@@ -223,7 +223,7 @@ class Asked {
       this.#gone = gone
       const { raw } = this.#reply
       const onClose = () => {
-        // Closed after its answer, nobody is missed.
+        // Closed after its answer: no client was lost.
         if (!raw.writableFinished) gone.abort(clientGone)
       }
       if (raw.closed) onClose()

@@ -1,4 +1,4 @@
-/** What does not even become a request: broken HTTP, headers too large, too slow. It is told why, and cut off. */
+/** Connections that never become a request: malformed HTTP, headers too large, too slow. They get an error and are closed. */
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { CarillonError, type ErrorCode, errorTable } from '@carillon/contract'

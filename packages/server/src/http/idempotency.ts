@@ -1,6 +1,6 @@
 /**
  * Requests with an Idempotency-Key: the first answer is stored in the transaction that does what was asked for, and given
- * again to whoever repeats the request, for 24 hours. What was refused leaves nothing behind.
+ * again to every repeat of the request, for 24 hours. What was refused leaves nothing behind.
  */
 import crypto from 'node:crypto'
 import { CarillonError } from '@carillon/contract'

@@ -1,4 +1,4 @@
-/** Versions as ETags. A version is a number; it is taken with and without what ETags are dressed in. */
+/** Versions as ETags. A version is a number; it is accepted with and without quotes and `W/`. */
 import { CarillonError } from '@carillon/contract'
 
 export function etagOf(version: number): { etag: string } {

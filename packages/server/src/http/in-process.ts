@@ -1,6 +1,6 @@
 /**
  * The operations of the API for a program that has the node inside: the same checks and the same routes as over HTTP, without
- * a connection. What a rule says is said once.
+ * a connection, so that every rule exists once.
  */
 import { CarillonError, nearest } from '@carillon/contract'
 import { requestError } from './problem.ts'

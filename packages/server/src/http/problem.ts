@@ -21,7 +21,7 @@ export function problemOf(error: CarillonError, requestId?: string): Problem {
   }
 }
 
-/** Whatever was thrown, as an error of the table. What is not one is a defect, unless the database is in passing trouble. */
+/** Any thrown value as an error of the table. An unknown one is a bug, unless it is a transient database error. */
 export function requestError(thrown: unknown): CarillonError {
   if (thrown instanceof CarillonError) return thrown
   const code = (thrown as { code?: unknown })?.code

@@ -1,4 +1,4 @@
-/** The node's ear: listens while the node is up, and on the way down answers what has come in. */
+/** The HTTP server: listens while the node is up, and answers the requests under way when it stops. */
 import type { AddressInfo } from 'node:net'
 import { CarillonError } from '@carillon/contract'
 import type { FastifyInstance } from 'fastify'
@@ -47,7 +47,7 @@ export class HttpServer implements Service {
     }
   }
 
-  /** Answers what has come in; whoever neither sends nor reads on is cut off after a while. */
+  /** Answers requests under way; clients that neither send nor read are disconnected after a while. */
   async stop(): Promise<void> {
     const { server } = this.#app
     // A connection that was busy just now is kept alive by its client: it is closed as soon as it is idle.

@@ -32,6 +32,6 @@ export interface Services {
   /** How long a long poll may wait. */
   maxPollMs: number
   completion: Completion
-  /** Those that somebody outside reports with. */
+  /** Completion tokens of deferred executions. */
   tokens: BoundTokens
 }

@@ -1,6 +1,6 @@
 /**
- * Looks after an answer that does not end by itself: every few seconds, whether its caller may still have it (a token runs
- * out, a key is revoked), and whether anybody reads. Whoever takes nothing for a minute is cut off.
+ * Watches an endless answer: checks every few seconds whether its caller may still have it (a token runs
+ * out, a key is revoked), and whether the client reads. One that reads nothing for a minute is disconnected.
  */
 import type { ServerResponse } from 'node:http'
 import { CarillonError } from '@carillon/contract'
@@ -28,7 +28,7 @@ export function watchStream(response: ServerResponse, watch: StreamWatch): void 
   response.once('close', () => clearInterval(timer))
 }
 
-/** That it cannot be known now is none. */
+/** A transient failure to check is not a refusal. */
 function isRefusal(error: unknown): boolean {
   return error instanceof CarillonError && (error.status === 401 || error.status === 403)
 }

@@ -1,4 +1,4 @@
-/** Requests against the schemas of the contract: what is wrong is told all at once, with a pointer and what to do. */
+/** Requests against the schemas of the contract: all problems are reported at once, with a pointer and what to do. */
 import { CarillonError, type ErrorDetail, fieldOf, unknownOption } from '@carillon/contract'
 import { plainText } from '@carillon/contract/api'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
@@ -44,7 +44,7 @@ export function checker(schema: TSchema, part: 'body' | 'query' | 'params' | 'he
 /** Values in it. */
 const small = 2_000
 
-/** A body of megabytes may be wrong a million times over: to find it all would hold up everybody else for seconds. */
+/** A body of megabytes may be wrong a million times over: finding all of it would block the event loop for seconds. */
 function isSmall(value: unknown): boolean {
   const rest = [value]
   for (let seen = 0; rest.length > 0; seen++) {
@@ -60,7 +60,7 @@ function isSmall(value: unknown): boolean {
 const mostDetails = 50
 
 function detailsOf(errors: ErrorObject[]): ErrorDetail[] {
-  // Of the branches of a choice only the one that was meant is of interest: not that it also could have been null.
+  // Of the branches of a union only the one that was meant matters: not that it could also have been null.
   const telling = errors.filter(({ keyword, params }) => {
     if (keyword === 'anyOf' || keyword === 'oneOf') return false
     return !(keyword === 'type' && params.type === 'null')

@@ -1,4 +1,4 @@
-/** What a change makes of a job: its state and where its schedule stands. Pure: what was read and the time come in. */
+/** What a change makes of a job: its state and the position of its schedule. Pure: what was read and the time are arguments. */
 import { isDeepStrictEqual } from 'node:util'
 import { CarillonError } from '@carillon/contract'
 import { jitterOffsetMs } from '../domain/schedule/jitter.ts'

@@ -1,7 +1,7 @@
 /**
  * Pauses jobs that fail again and again, if they ask for it (`pauseAfterFailures`). Told which executions went DEAD, it
- * looks at the newest ones of their jobs. What it misses (a node that ends right then) the next dead letter brings up again;
- * whoever reports an outcome never waits for it, nor fails because of it.
+ * looks at the newest ones of their jobs. What it misses (a node that ends right then) the next dead letter catches;
+ * a report never waits for it, nor fails because of it.
  */
 import type { Logger } from '../observability/logger.ts'
 import type { Database } from '../store/database.ts'

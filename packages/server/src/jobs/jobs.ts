@@ -96,7 +96,7 @@ export class Jobs {
       await requireKept(database, job.nominal)
       const made: PutJob = { job: bornRecord(job), what: 'CREATED' }
       const entry = await entryOf(by.once, made)
-      // If not, a twin with the same key was faster.
+      // If not, a concurrent request with the same key was faster.
       if (!(await createWork(database, { jobs: [job], actor: by.actor, entry }))) continue
       signals.publish({ kind: 'DUE', at: job.due })
       return made

@@ -20,7 +20,7 @@ const knownMs = 5_000
 /** Tenants whose pools are remembered. */
 const mostTenants = 10_000
 
-/** The pools that tenants may use: their own, and the installation's. Of the others they do not learn. */
+/** The pools that tenants may use: their own, and the installation's. Other tenants' pools are invisible. */
 export class KnownPools {
   readonly #database: Database
   readonly #known = new Map<string, { readAt: number; keys: ReadonlyMap<string, string> }>()

@@ -1,4 +1,4 @@
-/** When a job fires next, and when a schedule would that nobody has created yet. Pure: the time comes in. */
+/** When a job fires next, or would fire if it were created. Pure: the time is an argument. */
 import {
   dayFieldPolicies,
   defaults,

@@ -1,6 +1,6 @@
 /**
  * Jobs as callers name them: by id or by key. What has the form of a uuid is an id first; only if there is no such job is it
- * looked for as a key. So whoever has an id pays nothing for keys.
+ * looked for as a key. So lookups by id pay nothing for keys.
  */
 import { CarillonError } from '@carillon/contract'
 import type { Database } from '../store/database.ts'

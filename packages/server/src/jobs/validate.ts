@@ -113,7 +113,7 @@ export class Problems {
     return []
   }
 
-  /** Names that nobody knows, each with the one that was probably meant. */
+  /** Unknown names, each with the one that was probably meant. */
   unknown(pointer: string, value: object, known: readonly string[]): void {
     for (const name of Object.keys(value)) {
       if (!known.includes(name)) this.#details.push(unknownOption(name, known, pointer))

@@ -5,7 +5,7 @@
  *
  * What must stay true: a handler that blocks the event loop for a minute keeps its lease and is not run twice. The node's
  * lease is renewed only while the main thread has shown life within `lifeMs`, so that a node whose main thread is stuck is
- * replaced. After `stopRenewing` has resolved no renewal follows: one after the node has resigned would bring it back.
+ * replaced. After `stopRenewing` has resolved no renewal follows: one after the node has resigned would revive its lease.
  */
 import { Worker } from 'node:worker_threads'
 import type { Service } from '../lib/service.ts'

@@ -1,4 +1,4 @@
-/** A bug, not a request error and not passing trouble: something that must hold does not. */
+/** An assertion: a failure is a bug, neither a request error nor transient trouble. */
 export class Bug extends Error {
   override readonly name = 'Bug'
 }

@@ -15,7 +15,7 @@ export class BatchLimit {
     return Math.ceil(this.#current)
   }
 
-  /** What came was too much at once: no more than so many next time. */
+  /** The last batch was too large: at most this many next time. */
   lower(most: number): void {
     this.#current = Math.max(1, Math.min(this.#current, most))
   }

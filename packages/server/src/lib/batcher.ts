@@ -7,7 +7,7 @@ export interface BatcherOptions<Item, Answer> {
   maxItems: () => number
   /** Batches that may be under way at once. */
   concurrency?: number
-  /** A batch goes out beside another one under way only with so many: sent together they cost less. */
+  /** A second batch is flushed in parallel only if it has this many items: fewer cost less in one batch. */
   besideItems?: number
   /** For what is in no hurry: how long to wait for more. */
   gatherMs?: number

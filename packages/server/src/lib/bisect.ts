@@ -1,5 +1,5 @@
 /**
- * Finds what makes a call fail. A batch that fails is cut in two, and the halves again, until what cannot be done is alone; the
+ * Bisects a failing batch so that only the bad items fail: it is cut in two, and the halves again, until a bad item is alone; the
  * rest is done. A batch of n with one bad item costs about 2 log n calls more.
  */
 export interface Bisected<Item, Answer> {
@@ -19,7 +19,7 @@ export interface BisectOptions<Item, Answer> {
   isOwn: (error: unknown) => boolean
   /** Asked after each item found bad; true stops the search. */
   enough?: (error: unknown) => boolean
-  /** Told of each part that was done. */
+  /** Called with each part that was done. */
   onDone?: () => void
 }
 

@@ -1,4 +1,4 @@
-/** One clock: PostgreSQL's. A node measures how far its own is off and adds that; nothing else reads the time. */
+/** One clock: PostgreSQL's. A node measures the offset of its own and adds it; nothing else reads the time. */
 import { type Clock, monotonicMs } from '@carillon/contract/process'
 
 export { type Clock, monotonicMs }

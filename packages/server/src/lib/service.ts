@@ -1,4 +1,4 @@
-/** A part with a life of its own. `stop` waits until nothing of it runs any more, and may be called twice. */
+/** A component with a lifecycle. `stop` waits until nothing of it runs any more, and may be called twice. */
 export interface Service {
   start(): Promise<void>
   stop(): Promise<void>

@@ -1,6 +1,6 @@
 /**
  * `Temporal` where Node does not have it: native from 26 on, by a library on 24. Entries import
- * this before anybody asks for a time; not awaited, so that the package can be required too.
+ * this before any time is computed; not awaited, so that the package can be required too.
  */
 import { createRequire } from 'node:module'
 

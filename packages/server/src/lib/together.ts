@@ -1,4 +1,4 @@
-/** Who asks while an answer is being made gets that one: what anybody may ask for costs one at a time. */
+/** Concurrent callers share one computation. */
 export function together<Owner extends WeakKey, Answer>(
   make: (owner: Owner) => Promise<Answer>,
 ): (owner: Owner) => Promise<Answer> {

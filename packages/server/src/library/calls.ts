@@ -1,4 +1,4 @@
-/** What a program asks of an installation: work, schedules, and what became of them. The tenant's, unless it names another. */
+/** The calls of library mode: work, schedules, and their outcomes. The tenant's, unless it names another. */
 import {
   type EnqueueOptions as AnyEnqueueOptions,
   type ScheduleOptions as AnyScheduleOptions,
@@ -259,7 +259,7 @@ export class CarillonCalls {
     return this.engine.executions.cancel(tenant, executionId, { reason, actor: library.actor })
   }
 
-  /** Brings a dead or cancelled execution back, with all its attempts. */
+  /** Replays a dead or cancelled execution, with all its attempts again. */
   async replay(executionId: string, options: { tenant?: string } = {}): Promise<void> {
     const tenant = this.#tenantOf(options)
     this.#api.check('retryExecution', { params: { executionId } })
@@ -272,7 +272,7 @@ export class CarillonCalls {
   }
 
   /**
-   * What happens to jobs and executions, as it happens, until `signal` aborts, nobody asks for the next one, or `stop`.
+   * What happens to jobs and executions, as it happens, until `signal` aborts, the iteration ends, or `stop`.
    *
    * @example
    * ```ts

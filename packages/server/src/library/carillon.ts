@@ -112,7 +112,7 @@ export class Carillon extends CarillonCalls {
   }
 
   async #stop(options: { drainSec?: number }): Promise<void> {
-    // A start that failed has been told to whoever asked for it.
+    // The caller of `start` has already got the error.
     await this.#starting?.catch(() => {})
     await this.#worker?.stop(options)
     await this.#parts.builtIn?.stop()

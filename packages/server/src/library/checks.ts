@@ -14,7 +14,7 @@ const job: Record<string, TSchema> = JobInput.properties
 const tenant = Type.Optional(Name)
 const { limit } = api.listDeadLetters.query.properties
 const { type: types, jobId } = api.streamEvents.query.properties
-/** What else is wrong with it, `recurrenceOf` says. */
+/** `recurrenceOf` reports what else is wrong with it. */
 const recurrence = Type.Optional(Type.Unsafe<string>({ maxLength: limits.scheduleLength }))
 const anything = Type.Optional(Json)
 /** Objects of the caller's own: nothing in them is looked at. */

@@ -1,4 +1,4 @@
-/** Completes an execution in the handler's own transaction, or throws if its lease is another attempt's by now. */
+/** Completes an execution in the handler's own transaction, or throws if the lease was lost. */
 import { CarillonError } from '@carillon/contract'
 import type { CompleteIn } from '@carillon/sdk'
 import { codeOf } from '../store/trouble.ts'

@@ -1,4 +1,4 @@
-/** From options to a Carillon that can be started: on a database that is there, or on one of its own. */
+/** From options to a Carillon that can be started: on an existing database, or on an embedded one. */
 import { CarillonError, checkOptions } from '@carillon/contract'
 import type { EmbeddedPostgres } from '@carillon/embedded'
 import { type EngineSettings, engineConfig, engineSettingNames } from '../config/engine-config.ts'
@@ -18,7 +18,7 @@ export interface CarillonOptions extends EngineSettings {
   tenant?: string
   /** What HTTP and shell targets may do in this process; as for a served node, HTTP targets run unless `{ http: false }`. */
   targets?: TargetSettings
-  /** Takes what there is to log: anything with debug, info, warn and error, such as a pino logger. */
+  /** Any logger with debug, info, warn and error, such as pino. */
   logger?: Logger
   /** How much to log to stdout when no `logger` is given; `warn` unless given, which shows what fails. */
   logLevel?: string

@@ -18,7 +18,7 @@ export async function* listen(
   checkEvents(options)
   const { types, jobId: job, lastEventId } = options
   const jobId = job === undefined ? undefined : ((await filteredJobId(database, { tenant, job })) ?? nobodys)
-  // Whoever stops asking for the next one has gone.
+  // A consumer that ends its iteration has gone.
   const gone = new AbortController()
   const signal = options.signal === undefined ? gone.signal : AbortSignal.any([gone.signal, options.signal])
   try {

@@ -3,11 +3,11 @@
  *
  * Model. Workers report to any node; each node notes whom it heard, and every node can ask. A worker is registered in
  * PostgreSQL, and being registered counts as being heard of. A worker that was silent for a while is suspect and gets no new
- * leases; one that was silent for longer is lost, and its executions are given to others. How long is the caller's matter:
- * this part answers only who was heard of within a time. A worker in the node's own process is attached: it is kept alive
+ * leases; one that was silent for longer is lost, and its executions are given to others. The caller decides how long:
+ * this seam answers only which workers were heard of within a time. A worker in the node's own process is attached: it is kept alive
  * from a thread although a handler blocks the event loop.
  *
- * Trust window. Silence counts only while somebody could hear. `listeningMs` says for how long the installation could hear
+ * Trust window. Silence counts only while some node could hear workers. `listeningMs` says for how long the installation could hear
  * workers without a gap; time in which no node ran, or in which what keeps the heartbeats could not be reached, is a gap, and
  * after it every worker has its full time again. Which node asks makes no difference.
  *

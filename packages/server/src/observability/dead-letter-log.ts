@@ -1,4 +1,4 @@
-/** Dead letters in the log of the node that ended them. Of many at once the first are named and the rest counted. */
+/** Logs dead letters at the node that ended them. Of many at once the first are named and the rest counted. */
 import type { Logger } from './logger.ts'
 
 const mostNamed = 20

@@ -1,4 +1,4 @@
-/** Figures of one node for Prometheus. What is asked of the database is asked when somebody scrapes, and is bounded. */
+/** Metrics of one node for Prometheus. The database is queried at scrape time, with bounds. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
@@ -82,7 +82,7 @@ export class Metrics {
     this.#setAside.inc({ source })
   }
 
-  /** In Prometheus' text form. `verified`: null while nobody has begun to compare. `quarantined`: by source. */
+  /** In Prometheus' text form. `verified`: null before the first comparison. `quarantined`: by source. */
   async text(
     executions: Record<string, number>,
     verified: VerifiedFigures | null,

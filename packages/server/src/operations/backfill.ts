@@ -1,4 +1,4 @@
-/** Backfills: which occurrences of a job are meant, and the next ones to let go. */
+/** Backfills: which occurrences of a job are meant, and the next ones to create. */
 import { type BackfillInput, CarillonError } from '@carillon/contract'
 import { firstIdAt, timeOf } from '../domain/identity.ts'
 import { type BackfillPlan, type Counting, planBackfill, type SkippedRow } from '../domain/schedule/backfill.ts'
@@ -114,7 +114,7 @@ async function countingsOf(
   }
 }
 
-/** How many occurrences a backfill would let go, as far as they are counted. */
+/** How many occurrences a backfill would create, counted up to a bound. */
 export async function countMissing(
   database: Database,
   job: JobRecord,

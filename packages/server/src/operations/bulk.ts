@@ -39,7 +39,7 @@ export async function bulkOf(
     })
   }
   const selection = await selectionOf(database, tenant, filter, { states, pointer: '/filter' })
-  // What comes into being from now on is not meant: it would never end.
+  // Executions created from now on are excluded: the operation would never end.
   const end = firstIdAt(Math.floor(now) + 1)
   if (selection.before > end) selection.before = end
   return { kind, params: { selection, ...(kind === 'CANCEL' && { what: whatOf(filter.state) }) } }

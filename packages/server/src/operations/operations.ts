@@ -1,4 +1,4 @@
-/** Long work as people ask for it: begun, looked at, stopped. The Operator does it. */
+/** Operations: started, read, stopped. The Operator does the work. */
 import { CarillonError, type DryRun, type OperationKind } from '@carillon/contract'
 import { newId } from '../domain/identity.ts'
 import type { ExecutionFilter } from '../executions/selection.ts'
@@ -27,7 +27,7 @@ export interface Begin {
   once?: Once<OperationRecord>
 }
 
-/** Work that has been made out, but not begun. */
+/** Work that was selected, but not begun. */
 export interface Prepared {
   /** What it would touch, as far as it was counted. */
   count: DryRun
@@ -98,7 +98,7 @@ export class Operations {
     return operation
   }
 
-  /** Operations take turns: with many of its own a tenant would make all others wait. */
+  /** Operations take turns: a tenant with many would delay all others. */
   async #requireRoom(tenant: string): Promise<void> {
     if ((await countUnderWay(this.#options.database, tenant)) < mostUnderWay) return
     throw new CarillonError('RATE_LIMITED', {

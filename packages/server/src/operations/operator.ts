@@ -1,7 +1,7 @@
 /**
- * Does long work, a batch at a time. Any node may take up any operation; each step names the fence of its taking-up and
+ * Works on operations, a batch at a time. Any node may take up any operation; each step names the fence it was taken up with and
  * stores how far it has come in the transaction that did the work. So a node that dies leaves nothing half done, another
- * goes on where it stood, and two at once do nothing twice.
+ * continues there, and two at once do nothing twice.
  */
 import { isId, timeOf } from '../domain/identity.ts'
 import { settled } from '../jobs/change.ts'
@@ -42,9 +42,9 @@ export interface OperatorOptions {
 }
 
 const mostAtOnce = 200
-/** With a rate, so much of a second's share at a time. */
+/** With a rate limit, the part of a second's share to do at a time. */
 const shareOfSecond = 0.2
-/** Before what is held, or has no room, is looked at again. */
+/** Delay before locked or blocked executions are tried again. */
 const waitMs = 100
 
 export class Operator implements Service {
@@ -94,13 +94,13 @@ export class Operator implements Service {
       await this.#limit.watch(() => this.#step(operation, this.#batchOf(operation)), wasTooSlow)
     } catch (error) {
       if (isPassing(error)) throw error
-      // It can never go on: it ends as FAILED.
+      // It can never continue: it ends as FAILED.
       const row = badRow(operationRow(operation.operationId), error)
       await this.#isolation.setAside('operation', [{ item: operation, row }])
     }
   }
 
-  /** An execution that makes a step fail is found by taking fewer at a time, and left alone. */
+  /** Bisects a failing step: the execution that makes it fail is left alone. */
   async #step(operation: OperationRecord, most: number): Promise<void> {
     const step = operation.kind === 'BACKFILL' ? this.#backfill : this.#bulk
     try {
@@ -218,7 +218,7 @@ export class Operator implements Service {
   }
 }
 
-/** What somebody wrote by hand may be anything, and what is no number would be compared with times for ever. */
+/** A row written by hand may hold anything, and a value that is not a number would be compared with times for ever. */
 function checkOperation({ kind, params, position }: OperationRecord): void {
   const given = (params ?? {}) as Partial<BulkParams & BackfillParams>
   const isBackfill = kind === 'BACKFILL'

@@ -1,4 +1,4 @@
-/** Rows that were set aside, as operators handle them: listed, put back, given up. */
+/** Quarantined rows, as operators handle them: listed, released, discarded. */
 import { CarillonError } from '@carillon/contract'
 import type { Jobs } from '../jobs/jobs.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -36,7 +36,7 @@ export class Quarantine {
     return { rows: page, next: page.at(-1)!.quarantineId }
   }
 
-  /** Puts it back where it stood. Answers what it was. */
+  /** Puts it back into its table. Returns what it was. */
   async release(by: Operator, quarantineId: number): Promise<Quarantined> {
     const { database, signals, clock } = this.#options
     const entry = await this.#find(by, quarantineId)
@@ -53,7 +53,7 @@ export class Quarantine {
     return entry
   }
 
-  /** Gives it up. Answers what it was. */
+  /** Discards it. Returns what it was. */
   async discard(by: Operator, quarantineId: number): Promise<Quarantined> {
     const { database, signals } = this.#options
     const entry = await this.#find(by, quarantineId)

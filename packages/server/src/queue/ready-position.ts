@@ -7,7 +7,7 @@
  * seconds the reading starts at the position of six seconds ago; at the start and once a minute at the very beginning.
  * What such a look back finds and has no room for is read next.
  *
- * Each look back walks over dead rows, which nobody can clear away while some transaction stays open. [m] Whole lives with a
+ * Each look back walks over dead rows, which cannot be vacuumed while a transaction stays open. [m] Whole lives with a
  * snapshot held: 7 entries of the index a lease; 10 when it was 100 ms back each time, and five seconds every second.
  */
 const recentMs = 25
@@ -21,7 +21,7 @@ export class ReadyPosition {
   #marks: { at: number; tag: number }[] = []
   #caughtUpAt = Number.NEGATIVE_INFINITY
   #readAllAt = Number.NEGATIVE_INFINITY
-  /** The smallest tag somebody wrote since the last read began. */
+  /** The smallest tag written since the last read began. */
   #hinted = Number.POSITIVE_INFINITY
 
   /** The tag to read from, now. */
@@ -58,7 +58,7 @@ export class ReadyPosition {
     while (this.#marks.length > 2 && this.#marks[1]!.at <= now - catchUpBackMs) this.#marks.shift()
   }
 
-  /** Somebody wrote a row with this tag. */
+  /** A row with this tag was written. */
   lower(tag: number): void {
     this.#hinted = Math.min(this.#hinted, tag)
   }

@@ -1,4 +1,4 @@
-/** What FIRE shall do with a schedule row that is due: pure, from the row, its job and the time. */
+/** Plans what FIRE does with a due schedule row. Pure: row, job and time are arguments. */
 import { jitterOffsetMs } from '../domain/schedule/jitter.ts'
 import { type FirePlan, planFire } from '../domain/schedule/misfire.ts'
 import { boundsOf, executionIdOf, scheduleOf } from '../store/job-schedule.ts'

@@ -1,6 +1,6 @@
 /**
  * The shard leader's work: claim from the due source what is due in the next seconds, keep it in a timing wheel, and FIRE
- * it when its time has come, in batches, in turns over tenants.
+ * it when it is due, in batches, in turns over tenants.
  *
  * What must stay true: an entry taken from the wheel is fired and confirmed, or put back, or given back to the source (then a
  * later claim brings what PostgreSQL has then). FIRE decides, not this.
@@ -27,7 +27,7 @@ import { Wheel, type WheelEntry } from './wheel.ts'
 
 /** Not larger: what comes due while a batch is fired waits for the next. See docs/decisions/0026-several-batches-of-fires.md. */
 const batchSize = 500
-/** Batches under way at once. The others find something only when more is due than the first one took. */
+/** Batches under way at once. The second and later ones start only when more is due than one batch holds. */
 const fireConcurrency = 3
 /** An entry that FIRE did not move is tried again after `againMs`, `maxTries` times in all; then it is given back. */
 const againMs = 25
@@ -43,7 +43,7 @@ export interface SchedulerOptions {
   clock: Clock
   tag: (flows: readonly Flow[]) => Promise<number[]>
   isolation: Isolation
-  /** Told of what callers enqueued in their own transactions, once it is in the ledger. */
+  /** Called with submissions of callers' transactions once they are in the ledger. */
   onSubmitted?: (items: { tenant: string; executionId: string }[]) => void
   pollMs: number
   windowMs: number
@@ -157,7 +157,7 @@ export class Scheduler implements Service {
   async #fireSchedules(batch: WheelEntry[], led: readonly LedShard[], now: number): Promise<void> {
     const entries = batch.filter(({ entry }) => entry.source === 'schedules') as OccurrenceEntry[]
     if (entries.length === 0) return
-    // A definition that cannot be planned is set aside: its job is paused.
+    // A definition that cannot be planned is quarantined: its job is paused.
     const planned = await this.#options.isolation.each(
       'plan of a fire',
       entries,
@@ -211,7 +211,7 @@ export class Scheduler implements Service {
     for (const { held, move } of planned) {
       if (!moved.has(held.key)) this.#again(held)
       else if (move.nextDue !== null && move.nextDue <= source.claimedUntil) {
-        // The same objects again: whoever has taken an entry has it alone, and new ones would live just too long for V8.
+        // Objects are reused: an entry has one owner, and new objects would live just long enough to be promoted by V8.
         const { entry } = held
         entry.nominal = move.nextNominal!
         entry.due = move.nextDue

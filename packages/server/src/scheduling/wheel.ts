@@ -1,5 +1,5 @@
 /**
- * A timing wheel: what a leader has claimed from the due source, until its time comes. Entries lie in slots of 10 ms; taking
+ * A timing wheel: the entries a leader has claimed from the due source, until they are due. Entries lie in slots of 10 ms; taking
  * what is due empties the slots that have passed into queues by tenant, from which it is dealt out in turns. Adding and
  * taking cost the same whatever the number of entries. It is a copy: losing it loses nothing.
  */
@@ -32,7 +32,7 @@ export class Wheel {
   put(entry: WheelEntry): void {
     const known = this.#entries.get(entry.key)
     if (known) {
-      // A read that began before a FIRE was answered may bring what stood there before it.
+      // A read that began before a FIRE was answered may return the row from before it.
       if (!isNewer(entry.entry, known.entry)) return
       this.#slots.get(slotOf(known.at))?.delete(known.key)
     }

@@ -1,4 +1,4 @@
-/** A node that is spoken to over HTTP: an engine, its ear and, if asked for, a PostgreSQL of its own. */
+/** A node with an HTTP API: an engine, an HTTP server and, if asked for, an embedded PostgreSQL. */
 import type { EmbeddedPostgres } from '@carillon/embedded'
 import { engineConfig } from '../config/engine-config.ts'
 import { isLoopback } from '../config/loopback.ts'

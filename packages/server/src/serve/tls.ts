@@ -1,4 +1,4 @@
-/** The node's certificate and key, read once: what does not fit is told at the start and not by clients. */
+/** The node's certificate and key, read once: a mismatch fails the start instead of the clients. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { CarillonError } from '@carillon/contract'

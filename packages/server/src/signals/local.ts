@@ -1,4 +1,4 @@
-/** Signals within one process: heard at once, by whoever was handed the same object. For a node that is alone. */
+/** Signals within one process: heard at once by all users of the same object. For a single node. */
 import type { Logger } from '../observability/logger.ts'
 import type { Signal, Signals } from './port.ts'
 

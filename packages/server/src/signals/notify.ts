@@ -1,7 +1,7 @@
 /**
  * Signals over LISTEN/NOTIFY. Notifications are sent by a statement of their own, never inside a transaction that
  * enqueues (NOTIFY takes a global lock at commit), and what comes within a few milliseconds goes out together.
- * A node hears its own signals directly, without the way over the database; one that is alone sends none.
+ * A node hears its own signals directly, not through the database; a single node sends none.
  */
 import { Backoff } from '@carillon/contract/process'
 import type pg from 'pg'
@@ -63,7 +63,7 @@ export class NotifySignals implements Signals {
     return () => this.#listeners.delete(listener)
   }
 
-  /** What one listener makes of a signal is not the others' trouble, nor that of who published it. */
+  /** An error in one listener reaches neither the others nor the publisher. */
   #deliver(signal: Signal): void {
     for (const listener of this.#listeners) {
       try {

@@ -5,7 +5,7 @@
  * carry no work and no order: a listener looks into PostgreSQL for what has happened.
  *
  * Trust window. None: a signal may be lost, late, doubled or out of order, and several of one kind may arrive as the strongest of
- * them. Nothing may depend on one: whoever waits for a signal also polls PostgreSQL, which finds everything without them.
+ * them. Nothing may depend on one: every waiter also polls PostgreSQL, which finds everything without them.
  *
  * What may fail. The connection to the other nodes: it is made again in the background, and nothing published meanwhile is
  * kept for long. A listener that throws: the error is logged, the others are told all the same.

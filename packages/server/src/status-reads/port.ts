@@ -1,10 +1,10 @@
 /**
- * Status reads: how one execution stands, asked at a high rate by whoever waits for it.
+ * Status reads: the state of one execution, asked at a high rate by callers that wait for it.
  *
- * Model. The ledger and the queues in PostgreSQL say how an execution stands. A version may answer from a copy that follows
- * them. Lists, filters and logs are not asked here but of the store.
+ * Model. The ledger and the queues in PostgreSQL hold the state of an execution. A version may answer from a copy that follows
+ * them. Lists, filters and logs are read from the store.
  *
- * Trust window. An answer of `find` is at most `maxAgeMs` old; 0: it is what PostgreSQL had after the question was asked. Who
+ * Trust window. An answer of `find` is at most `maxAgeMs` old; 0: it is what PostgreSQL had after the question was asked. A caller that
  * decides by the answer, or shows what it has just changed, asks `findCurrent`, which is never older than the question.
  *
  * What may fail. Every call may reject, for infrastructure trouble only; an execution that is not there is null. A copy that

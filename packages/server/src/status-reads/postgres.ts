@@ -1,4 +1,4 @@
-/** Status reads from PostgreSQL. What is asked for together is read together: the cost of a question is shared by all who ask. */
+/** Status reads from PostgreSQL. Concurrent questions are read in one query. */
 import { Batcher } from '../lib/batcher.ts'
 import type { Database } from '../store/database.ts'
 import { readEach, readEnded } from '../store/executions/read.ts'

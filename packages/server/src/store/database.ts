@@ -1,5 +1,5 @@
 /**
- * The way to PostgreSQL. Every operation of the store is one statement in its own transaction (usually a call of one of
+ * Access to PostgreSQL. Every operation of the store is one statement in its own transaction (usually a call of one of
  * the functions in functions/), so a client that freezes cannot leave one half open. The time limits on the connection
  * lie below the leadership lease: a frozen leader cannot hold its shards' locks past it.
  */
@@ -37,7 +37,7 @@ export interface DatabaseOptions {
 /** Behind a pooler: one that listens, one that migrates or makes partitions, one to spare. */
 const directConnections = 3
 
-/** Beyond its own time limit: a server that says nothing by then is frozen, or the way to it is gone without a word. */
+/** Beyond its own time limit: a server that has not answered by then is frozen or unreachable. */
 const silenceMs = 5_000
 
 export class Database {
@@ -89,7 +89,7 @@ export class Database {
 
   /**
    * Runs one statement. `name` makes it a prepared statement, kept per connection. `withinMs`: more time than statements
-   * have otherwise, for large ones whose locks nobody waits for.
+   * have otherwise, for large ones whose locks block no one.
    */
   async query<Row extends pg.QueryResultRow>(
     name: string | null,
@@ -128,7 +128,7 @@ export class Database {
     })
   }
 
-  /** In a transaction, so that the limit is gone with it, whoever is given the connection next. */
+  /** In a transaction, so that the limit ends with it and does not stay on the connection. */
   async #queryWithin<Row extends pg.QueryResultRow>(withinMs: number, query: StatementConfig): Promise<Row[]> {
     const { answerWithinMs } = query
     const begin: StatementConfig = { text: `begin; set local statement_timeout = ${withinMs}`, answerWithinMs }
@@ -180,7 +180,7 @@ export class Database {
 }
 
 /**
- * What every session of ours is told first. By a statement, not in the start-up message: PgBouncer refuses a connection that
+ * Settings of every session. By a statement, not in the start-up message: PgBouncer refuses a connection that
  * asks for settings it does not know. The functions count on READ COMMITTED, and no statement of a scheduler is long enough
  * to be worth compiling.
  */

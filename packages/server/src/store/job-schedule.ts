@@ -6,7 +6,7 @@ import { compileScheduleCached } from '../domain/schedule/schedule-cache.ts'
 import type { TimesDefinition } from './jobs/definition.ts'
 import { millis } from './rows.ts'
 
-/** `runAt` is where a ONE_SHOT or DELAYED job stands: its only occurrence. */
+/** `runAt`: the only occurrence of a ONE_SHOT or DELAYED job. */
 export function scheduleOf(job: TimesDefinition, runAt: number | null): Schedule {
   return compileScheduleCached(recurringSpecOf(job) ?? { type: 'ONE_SHOT', runAt: runAt ?? millis(job.runAt)! })
 }

@@ -1,6 +1,6 @@
 /**
  * Brings the schema up to this version: numbered files, forward only, under an advisory lock, so that ten nodes may
- * start at once. The functions are laid down again whenever their text differs from what the database holds; a change
+ * start at once. The functions are created again whenever their text differs from what the database holds; a change
  * of a function's arguments takes a new name, because nodes of two versions run side by side.
  */
 import { createHash } from 'node:crypto'
@@ -12,7 +12,7 @@ import type { Database } from './database.ts'
 /** Any number, the same for all nodes. */
 const advisoryLock = 0x0ca1_1110
 
-/** What says which migrations and functions the database holds. */
+/** The tables that record which migrations and functions the database holds. */
 const booksSql = `
 create schema if not exists carillon;
 create table if not exists carillon.migrations (
@@ -34,7 +34,7 @@ interface Migration {
   version: number
   name: string
   sql: string
-  /** A node that does not know this migration cannot work with what it leaves. */
+  /** A node that does not know this migration cannot work with the migrated schema. */
   breaking: boolean
 }
 
@@ -98,7 +98,7 @@ async function apply(client: pg.PoolClient, settings: InstallationSettings, now:
   await createInstallation(client, settings, now)
 }
 
-/** A node need not own the schema, but then somebody else must have brought it to this version. */
+/** A node need not own the schema, but then it must be at this version already. */
 async function requireOwner(client: pg.PoolClient, { behind }: { behind: boolean }): Promise<void> {
   if (!behind) return
   const { rows } = await client.query<{ owner: string; owns: boolean; role: string }>(
@@ -167,7 +167,7 @@ async function createInstallation(
 }
 
 /**
- * All the SQL of an empty installation, for people who apply it by hand. It keeps the books as `migrate` does, so that
+ * All the SQL of an empty installation, for people who apply it by hand. It records what it applied as `migrate` does, so that
  * the nodes started afterwards find their schema.
  */
 export function schemaSql(): string {

@@ -30,7 +30,7 @@ export type Policy = Pick<
   | ('cancelGraceSec' | 'unknownHandlerSec' | 'pauseAfterFailures')
 >
 
-/** What is out of its range, because somebody wrote it by hand, counts as left out: a retry must come, and not at once for ever. */
+/** Values out of range, written by hand, count as absent: a retry must come, but not at once for ever. */
 export function policyOf(stored: StoredPolicy | null): Policy {
   const retry: Partial<RetryPolicy> = typeof stored?.retryPolicy === 'object' ? stored.retryPolicy : {}
   const usual = defaults.retryPolicy
@@ -76,7 +76,7 @@ export function priorityOf(lane: number): Priority {
   return priorities[lane]!
 }
 
-/** A job as it stands: its definition, and where its schedule is. Times in milliseconds. */
+/** A job: its definition, and the position of its schedule. Times in milliseconds. */
 export interface JobRecord {
   definition: JobDefinition
   version: number

@@ -1,5 +1,5 @@
 /**
- * Passing trouble with PostgreSQL, told apart from errors that will come again: by SQLSTATE, or because the connection
+ * Transient trouble with PostgreSQL, distinguished from errors that will come again: by SQLSTATE, or because the connection
  * failed (lib/postgres-client.ts), never by text. Only errors of the driver count: a refused connection of an HTTP
  * target is no trouble with the database, and a bug is none either.
  */
@@ -13,7 +13,7 @@ const retryAtOnce = new Set([
 ])
 
 /**
- * Classes in which the server or the way to it is in trouble: wait, then try again. Whether the statement happened is not
+ * Classes in which the server or the network is in trouble: wait, then try again. Whether the statement happened is not
  * known. A full disk, for example, is 53100 where a file is extended, 53000 where none can be opened and 58030 where a
  * write fails, and which of them comes depends on the statement.
  */

@@ -1,4 +1,4 @@
-/** Passing trouble while a node starts: the database may be restarting, or connections may be ended by an operator. */
+/** Waits out transient trouble while a node starts: the database may be restarting, or connections may be ended by an operator. */
 import { Backoff } from '@carillon/contract/process'
 import { monotonicMs } from '../lib/clock.ts'
 import { isPassing } from './trouble.ts'
@@ -9,7 +9,7 @@ export interface WaitOutOptions {
   onTrouble: (error: unknown, retryInMs: number) => void
 }
 
-/** Runs `work` until it succeeds; `work` must be repeatable. Throws what is no passing trouble, and the last failure. */
+/** Runs `work` until it succeeds; `work` must be repeatable. Throws errors that are not transient, and the last failure. */
 export async function waitOut<T>(work: () => Promise<T>, { forMs, onTrouble }: WaitOutOptions): Promise<T> {
   const backoff = new Backoff({ initialMs: 50, maxMs: 1_000 })
   let giveUpAt: number | null = null

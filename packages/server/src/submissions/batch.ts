@@ -18,7 +18,7 @@ export type Wanted = { input: JobInput; payload: string | null } | { error: Cari
 
 export type BatchItem = { jobId: string; state: JobState; nextFireAt: number | null } | { error: CarillonError }
 
-/** What would find or make another job than the one that is asked for. */
+/** Fields that would find or create another job than the one asked for. */
 const keys = ['key', 'dedupe'] as const
 
 interface Made {
@@ -78,7 +78,7 @@ async function makeAll(
       const { input, payload } = each
       refuseKeys(input)
       const job = newJob(input, { tenant, payload, now })
-      // Most of them wait for nothing: a promise for each of ten thousand costs more than what it would bring.
+      // Most of them need no await: a promise for each of ten thousand costs more than it gains.
       const asked = place(input)
       job.definition.pool = typeof asked === 'string' ? asked : await asked
       if (job.nominal < Math.floor(now)) await requireKept(database, job.nominal)

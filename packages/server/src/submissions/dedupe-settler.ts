@@ -1,5 +1,5 @@
 /**
- * Decides what becomes of submissions with a dedupe key that were enqueued in SQL, after their caller's commit and in the order of the
+ * Decides about submissions with a dedupe key that were enqueued in SQL, after their caller's commit and in the order of the
  * calls, by the same rules and under the same lock as those that come over HTTP. A request is settled in the transaction that
  * creates what it asked for, so that two nodes never settle one twice. One that cannot be carried out is REFUSED with its error; the
  * others go on.

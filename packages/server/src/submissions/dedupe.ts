@@ -1,7 +1,7 @@
 /**
- * Submissions with a dedupe key. What becomes of one is decided from what was read and written under the key's lock only if
- * that still holds; if another came between, it is decided anew. That a duplicate changes nothing needs no lock: what it
- * is a duplicate of holder there when it was read.
+ * Submissions with a dedupe key. The decision is made from what was read and written under the key's lock only if
+ * that still holds; if another came between, it is made again. A duplicate that changes nothing needs no lock: the
+ * holder was there when it was read.
  */
 import {
   type AnswerOf,
@@ -27,7 +27,7 @@ import { readJob, readKeptJob } from '../store/jobs/read.ts'
 import { type Created, type Owner, type SubmissionsOptions, submitted } from './submissions.ts'
 import { asSubmission, isDue, mayBeSubmission, submissionOf } from './work.ts'
 
-/** The execution that stands, and whether it is this one. */
+/** The execution that holds the key, and whether it is this one. */
 export type DedupeAnswer = NonNullable<AnswerOf<typeof api.createJob>['dedupe']>
 
 const maxTries = 50
@@ -84,7 +84,7 @@ export async function submitDeduped(
   })
 }
 
-/** What stands, as a job. Null: it has moved on since it was read. */
+/** The holder, as a job. Null: it has changed since it was read. */
 async function readKept(database: Database, tenant: string, holder: StoredHolder): Promise<Created | null> {
   const { submissionId, executionId, state } = holder
   const coming = state === 'COMING'

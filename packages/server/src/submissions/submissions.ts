@@ -1,5 +1,5 @@
 /**
- * The way in for work: due now (written with whatever else arrives, each answered after its commit) or later (a job until
+ * Takes in work: due now (written in batches, each answered after its commit) or later (a job until
  * it fires). What is answered is made before the commit, so that a request repeated after a lost answer gets the same.
  */
 import { type EnqueueOptions, type JobInput, limits } from '@carillon/contract'
@@ -24,7 +24,7 @@ export interface SubmissionTarget {
   handler: string
 }
 
-/** For whom, and who asks. */
+/** Tenant and caller. */
 export interface Owner {
   tenant: string
   actor: string
@@ -76,7 +76,7 @@ export class Submissions {
     return createBatch(this.#options, owner, wanted, options)
   }
 
-  /** For a program that holds the handler: answers the id of the execution that stands. */
+  /** For library mode: returns the id of the execution; with a dedupe key, of the holder. */
   async submit(target: SubmissionTarget, tenant: string, payload: string, options: EnqueueOptions): Promise<string> {
     const input = inputOf(target, tenant, options)
     const { job, dedupe } = await this.create({ tenant, actor: 'library' }, input, payload)

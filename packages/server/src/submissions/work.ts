@@ -1,10 +1,10 @@
-/** What is asked for is either a submission, due now and written to the ledger at once, or a job that is to come. */
+/** A request becomes either a submission, due now and written to the ledger at once, or a job. */
 import type { JobInput } from '@carillon/contract'
 import type { Submission } from '../store/executions/submit.ts'
 import type { NewJob } from '../store/jobs/create.ts'
 import { iso } from '../store/rows.ts'
 
-/** What only a job can have: with one of these it goes among the jobs even if it is due. */
+/** Fields that only a job can have: with one of these it becomes a job even if it is due. */
 const ofJobs = [
   ...(['key', 'managedBy', 'startAt', 'endAt', 'maxFires', 'jitterSec', 'overlap', 'pauseAfterFailures'] as const),
   ...(['misfire', 'misfireAfterSec', 'maxCatchUp', 'graceSec'] as const),

@@ -1,6 +1,6 @@
 /**
- * Tokens with which somebody outside reports the end of one execution. Each is bound to one lease: it holds the fence and
- * an HMAC of execution and fence, so it is good for nothing else and nobody can make one.
+ * Tokens with which an external system reports the outcome of one execution. Each is bound to one lease: it holds the fence and
+ * an HMAC of execution and fence, so it is valid for nothing else and cannot be forged.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Database } from '../store/database.ts'

@@ -5,14 +5,14 @@
  *
  * The queue of a pool does not know tenants. What is leased beyond a tenant's share is handed back at once, uses no attempt
  * and returns after a while; meanwhile the worker asks for little at a time, so that a tenant with a long backlog does not
- * make the database pass it from hand to hand.
+ * cause a stream of leases and hand-backs.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { LeasedExecution } from '@carillon/contract'
 import type { LeaseAnswer, Transport } from '@carillon/sdk'
 import { monotonicMs } from '../lib/clock.ts'
 
-/** After a hand-back: so many at a time, so often. */
+/** After a hand-back: probe size and interval. */
 const fewSlots = 10
 const pauseMs = 250
 

@@ -32,7 +32,7 @@ const settings = {
   windowMs: 60_000,
   sweepEveryMs: 60_000,
 }
-/** So much faster the workers' time runs once the test is over: a handler that ignores its abort is soon given up. */
+/** Speed-up of the workers' time once the test is over: a handler that ignores its abort is soon given up. */
 const hurry = 1_000_000
 
 /**

@@ -20,7 +20,7 @@ const templatePrefix = 'carillon_testing_'
 const patienceMs = 10_000
 /** One shard, since there is one node. */
 export const installation = { shardCount: 1, partitionHours: 24 * 31, retentionDays: 3_650 }
-/** A test may let centuries pass, and has little to keep: a partition holds so many hours, and the template has three. */
+/** Hours in a partition: a test may advance by centuries and keeps few rows. The template has three partitions. */
 const partitionHours = 2_900 * 365 * 24
 /** Beyond it a partition would be missing. */
 export const endOfTime = Date.UTC(4_800, 0, 1)
@@ -96,7 +96,7 @@ async function copyTemplate(client: pg.Client, server: string, sql: string): Pro
     } catch (error) {
       const code = codeOf(error)
       if (code === isMissing) await makeTemplate(client, server, templateName())
-      // Whoever made it, or looks into it, is on the way out.
+      // Its creator's last sessions are still closing.
       else if (code === inUse && monotonicMs() < giveUpAt) await new Promise((resolve) => setTimeout(resolve, 20))
       else throw error
     }

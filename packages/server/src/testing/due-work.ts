@@ -1,4 +1,4 @@
-/** What a test on a virtual clock asks the database. The tables of a test are short: nothing here minds an index. */
+/** Queries of tests on a virtual clock. The tables of a test are short: no index is needed. */
 import type { LeasedExecution } from '@carillon/contract'
 import { outsideWorkerId } from '../domain/outside-worker.ts'
 import type { Database } from '../store/database.ts'
@@ -16,7 +16,7 @@ export interface DueWork {
   held: string[]
 }
 
-/** `workerIds`: those that live. What any other holds is lost once it was silent for so long. */
+/** `workerIds`: those that live. What any other holds is lost after `lostMs` of silence. */
 export async function readDueWork(database: Database, workerIds: string[], lostMs: number): Promise<DueWork> {
   const rows = await database.query<{ due: Chore[]; next: number | null; ready: string[]; held: string[] }>(
     'read-test-due-work',
@@ -57,7 +57,7 @@ export async function readCommitted(
   return new Map(rows.map((row) => [row.executionId, { result: row.result === null ? null : JSON.parse(row.result) }]))
 }
 
-/** The lease is another worker's: it was never with the one that asked for it. */
+/** Moves a lease to another worker, as if the first had never got it. */
 export async function giveLease(database: Database, lease: LeasedExecution, workerId: string): Promise<void> {
   await database.query('give-lease', 'update carillon.leases set worker_id = $2 where lease_id = $1 >> 10', [
     lease.fence,

@@ -1,7 +1,7 @@
 /**
- * What goes wrong in a test because it was asked for: a worker that dies with an execution, and a delivery that comes a
+ * Faults that a test asks for: a worker that dies with an execution, and a delivery that comes a
  * second time. Each happens to one execution; everything else in the test goes on. The one that is struck is held, by the
- * database's account, by a worker of its own, so that its loss and its stale report are dealt with as any others are.
+ * database's record, by a worker of its own, so that its loss and its stale report are handled like any other.
  */
 import { randomUUID } from 'node:crypto'
 import { CarillonError, type LeasedExecution } from '@carillon/contract'
@@ -14,7 +14,7 @@ import { requireHandler } from './watched-handlers.ts'
 
 /**
  * Where the worker dies. BEFORE_COMMIT: nothing of the handler's work is done, it does not begin. AT_COMMIT: it runs up to
- * `ctx.completeIn`, which throws, so that its transaction rolls back. AFTER_COMMIT: all its work is done; only nobody hears.
+ * `ctx.completeIn`, which throws, so that its transaction rolls back. AFTER_COMMIT: all its work is done; only the outcome is lost.
  */
 export type CrashPoint = 'BEFORE_COMMIT' | 'AT_COMMIT' | 'AFTER_COMMIT'
 const points: readonly CrashPoint[] = ['BEFORE_COMMIT', 'AT_COMMIT', 'AFTER_COMMIT']

@@ -1,6 +1,6 @@
 /**
  * What the handlers did. Everything that a worker of the test holds has an entry from its lease until its outcome was
- * answered, so that whoever sets the clock knows whether something is still going on.
+ * answered, so that the owner of the clock knows whether something is still going on.
  *
  * What must stay true: an entry is at rest only if nothing of it can move while time stands still. A handler that looked at
  * its signal and then did nothing for `patienceMs` is taken to wait for time to pass; one that has not looked is at work.
@@ -59,9 +59,9 @@ export interface Entry {
   activeAt: number
 }
 
-/** A change that nobody announces is looked for so often. */
+/** Poll interval for changes that are not announced. */
 const lookAgainMs = 20
-/** One that was told to stop has so many times the patience to do so before it is taken to ignore it. */
+/** An aborted handler has this many times the patience before it counts as ignoring its abort. */
 const tidyingTimes = 10
 
 export class RunLog {
@@ -161,7 +161,7 @@ export class RunLog {
     if (entry) this.#drop(entry)
   }
 
-  /** Its worker died; nobody will hear of it. */
+  /** Its worker died; no outcome will come. */
   crashed(entry: Entry): void {
     this.#show(entry, this.#options.clock.now())
     this.#end(entry, 'CRASHED')
@@ -180,7 +180,7 @@ export class RunLog {
     }
   }
 
-  /** Resolves at the next change, or after so long. */
+  /** Resolves at the next change, or after the poll interval. */
   async changed(ms: number): Promise<void> {
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms)

@@ -24,7 +24,7 @@ const folders = 64
 
 let started: Promise<string> | null = null
 
-/** The URL of its server, for whoever may create databases there. */
+/** The URL of its server, with the right to create databases. */
 export function sharedServer(): Promise<string> {
   started ??= start().catch((error: unknown) => {
     started = null

@@ -23,7 +23,7 @@ export interface SettlingOptions {
   settleMs: number
 }
 
-/** Between two looks while something is on its way that nobody announces. */
+/** Poll interval while unannounced changes are under way. */
 const lookAgainMs = 10
 
 export class Settling {

@@ -96,7 +96,7 @@ export class TestCarillon extends CarillonCalls {
   }
 
   /**
-   * The worker that gets the next execution (of a handler, if one is named) dies with it: nobody hears how it ended. Once
+   * The worker that gets the next execution (of a handler, if one is named) dies with it: no outcome is reported. Once
    * the worker is taken for lost, 30 s later, the execution follows its retry policy.
    */
   crash(point: CrashPoint, options: { handler?: HandlerName } = {}): void {

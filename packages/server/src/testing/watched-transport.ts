@@ -1,4 +1,4 @@
-/** The way from the test's worker to its node, along which everything is noted and faults strike. */
+/** The transport of the test's worker: records every call and injects faults. */
 import type { Transport } from '@carillon/sdk'
 import type { Database } from '../store/database.ts'
 import { readCommitted } from './due-work.ts'

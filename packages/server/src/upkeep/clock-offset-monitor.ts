@@ -1,6 +1,6 @@
 /**
  * Measures how far this machine's clock is from PostgreSQL's, which is the installation's, and sets the node's clock by it.
- * Every node does that for itself, whoever leads. Past 100 ms it warns.
+ * Every node does that for itself, leader or not. Past 100 ms it warns.
  */
 import { monotonicMs, type OffsetClock } from '../lib/clock.ts'
 import { Loop } from '../lib/loop.ts'

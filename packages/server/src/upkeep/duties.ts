@@ -1,4 +1,4 @@
-/** The duties that one node at a time has for the whole installation: it is the leader of shard 0. */
+/** Duties for the whole installation, done by one node at a time: the leader of shard 0. */
 import type { Leadership } from '../leadership/port.ts'
 import { type Again, Loop } from '../lib/loop.ts'
 import type { Service } from '../lib/service.ts'

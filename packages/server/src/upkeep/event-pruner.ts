@@ -1,6 +1,6 @@
 /**
- * Events are for whoever listens now or comes back soon: after a quarter of an hour they are removed, a few at a time. Whoever
- * comes back later is told so, and reads the lists anew.
+ * Events are for listeners that are connected or reconnect soon: after a quarter of an hour they are removed, a few at a time. A listener
+ * that comes back later is told so, and reads the lists again.
  */
 import type { Database } from '../store/database.ts'
 import { forgetListeners, pruneEvents } from '../store/events/prune.ts'

@@ -1,7 +1,7 @@
 /**
  * The inspector looks for rows that no duty will ever move, because nothing leads to them: a schedule without its job, a
- * submission older than the history that is kept, a shard that nobody can lead. Nobody fails over them, and without it nobody
- * would know of them either. They are set aside. What was set aside and has been put right by a person leaves the quarantine.
+ * submission older than the history that is kept, a shard out of range. Nothing fails because of them, and without the inspector
+ * they would stay unknown. It quarantines them. Entries that a person has repaired leave the quarantine.
  */
 import type { Database } from '../store/database.ts'
 import type { Isolation } from '../store/quarantine/isolation.ts'

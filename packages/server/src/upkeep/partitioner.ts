@@ -40,7 +40,7 @@ export class Partitioner {
 
   /**
    * Every range from the floor to some days ahead. After a long rest that fills the days in between too. What is not
-   * needed yet may be in the way of somebody's lock: that is tried again later, and its error answered.
+   * needed yet may meet a lock: that is tried again later, and its error answered.
    */
   async createMissing(): Promise<unknown> {
     const { floorId, partitionHours } = await readInstallation(this.#database)

@@ -1,8 +1,8 @@
 /**
  * The pruner removes what nothing refers to any more, a little at a time: deleted jobs, old versions and spans whose history is
  * gone, nodes that have long been away, the tags of tenants that are not ahead of their lane (for those, the lane's
- * virtual time says the same), answers that are repeated no more, dedupe keys under which nothing stands, receipts of
- * submissions whose history is gone, long work that ended before all that is kept, and what is left of leases without a holder.
+ * virtual time says the same), expired answers, dedupe keys without a holder, receipts of
+ * submissions whose history is gone, operations that ended before the kept history, and remains of leases without a holder.
  */
 import { timeOf } from '../domain/identity.ts'
 import type { Database } from '../store/database.ts'

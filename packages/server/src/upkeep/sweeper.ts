@@ -1,5 +1,5 @@
 /**
- * The sweeper looks after what nobody reports: workers that are gone, attempts past their time, start windows and
+ * The sweeper ends what no worker reports: workers that are gone, attempts past their time, start windows and
  * deadlines, and work that waits for nothing any more. One node at a time does it, the leader of shard 0.
  *
  * What must stay true: an outage costs no worker its leases. A worker is taken for lost, and a handler for silent, only if it
@@ -7,7 +7,7 @@
  * again, and what ended meanwhile the time to say so. Which node sweeps, and how often that changes, makes no difference.
  */
 import type { NodeOutcome } from '../domain/node-outcome.ts'
-import { PartOfTime } from '../lib/part-of-time.ts'
+import { TimeBudget } from '../lib/time-budget.ts'
 import type { WorkerLiveness } from '../liveness/port.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Signals } from '../signals/port.ts'
@@ -18,9 +18,9 @@ import { Sweeps } from './sweeps.ts'
 
 export interface SweeperOptions {
   database: Database
-  /** Ends an attempt in its worker's place. False: it had ended already. */
+  /** Ends an attempt for its worker. False: it had ended already. */
   end: (lease: { executionId: string; fence: number }, outcome: NodeOutcome) => Promise<boolean>
-  /** Told of what passed its deadline before it started. */
+  /** Called with executions that passed their deadline before they started. */
   onDead?: (executionIds: string[]) => void
   signals: Signals
   logger: Logger
@@ -28,15 +28,15 @@ export interface SweeperOptions {
   isolation?: Isolation
   lostMs: number
   /** For tests. */
-  looks?: PartOfTime
+  looks?: TimeBudget
 }
 
 const batchSize = 1_000
 /** A worker that could not report tries again at least this often: after a gap, what is overdue waits for that. */
 const reportAgainMs = 5_000
 /**
- * Of the time, so much goes into looks at what runs. While some transaction stays open nobody can clear dead rows away; with
- * millions of them one look takes long, and is taken seldom.
+ * Scans of `leases` may use at most 2 % of wall time. While a transaction stays open, dead rows cannot be vacuumed; with
+ * millions of them one scan takes long, and runs seldom.
  */
 const share = 0.02
 /** What is lost is noticed within 35 s of 30: that leaves 3 s for the pause, the rest for the look itself and what it ends. */
@@ -46,22 +46,22 @@ const mostNamed = 10
 
 export class Sweeper {
   readonly #options: SweeperOptions
-  readonly #looks: PartOfTime
+  readonly #looks: TimeBudget
   readonly #sweeps: Sweeps
 
   constructor(options: SweeperOptions) {
     this.#options = options
-    this.#looks = options.looks ?? new PartOfTime({ share, longestPauseMs: longestPauseMs(options.lostMs) })
+    this.#looks = options.looks ?? new TimeBudget({ share, longestPauseMs: longestPauseMs(options.lostMs) })
     this.#sweeps = new Sweeps(options.database, options.isolation ?? new Isolation(options))
   }
 
-  /** `sparing`: looks at what runs only if looks have not taken their share of the time. */
+  /** `sparing`: scans leases only if the time budget allows it. */
   async runOnce({ sparing = false } = {}): Promise<void> {
     const { lostMs } = this.#options
     const watchedMs = await this.#listened()
     const looks = !sparing || this.#looks.pauseMs === 0
     const strays = looks ? await this.#looks.spend(() => this.#look(watchedMs)) : []
-    // Each whatever became of the one before: what cannot be ended now must not keep the rest waiting.
+    // Each independently: one that cannot be ended now must not delay the rest.
     await this.#attempt('start windows and deadlines', () => this.#expire())
     const [overdue, lost] = [strays.filter((s) => s.overdue), strays.filter((s) => !s.overdue)]
     if (watchedMs >= Math.min(lostMs, reportAgainMs)) {
@@ -73,7 +73,7 @@ export class Sweeper {
     await this.#attempt('what waits for nothing', () => this.#release())
   }
 
-  /** 0 if that cannot be known now: then nothing is taken from anybody in this run. */
+  /** 0 if that is unknown now: then no worker counts as lost in this run. */
   async #listened(): Promise<number> {
     let watchedMs = 0
     await this.#attempt('the time in which workers could be heard', async () => {
@@ -107,7 +107,7 @@ export class Sweeper {
     for (const worker of await liveness.forgetSilent(lostMs)) logger.info(worker, 'a worker is lost and forgotten')
   }
 
-  /** What the store has of a worker may be older than what is known of it. */
+  /** Liveness may know of a later heartbeat than the store. */
   async #withoutLive(strays: Stray[]): Promise<Stray[]> {
     const { liveness, lostMs } = this.#options
     const live = await liveness.live([...new Set(strays.map(({ workerId }) => workerId))], lostMs)

@@ -1,4 +1,4 @@
-/** What the sweeper asks of the store. A row that makes a statement fail is set aside, and the others are swept without it. */
+/** The store operations of the sweeper. A row that makes a statement fail is quarantined, and the others are swept without it. */
 import type { Database } from '../store/database.ts'
 import type { Isolation } from '../store/quarantine/isolation.ts'
 import { deadlineRow, executionRow, heldRow } from '../store/quarantine/set-aside.ts'
@@ -12,7 +12,7 @@ import {
   type Stray,
 } from '../store/workers/sweep.ts'
 
-/** Of a table, so many rows are looked at when a statement fails. */
+/** Rows of a table to examine when a statement fails. */
 const mostLooked = 5_000
 
 type Expired = Awaited<ReturnType<typeof expireDue>>
@@ -49,7 +49,7 @@ export class Sweeps {
     return { flagged: answers.flatMap(({ flagged }) => flagged), dead: answers.flatMap(({ dead }) => dead) }
   }
 
-  /** True: something was let go. */
+  /** True: something was released. */
   async release(): Promise<boolean> {
     const { answers, stoppedBy } = await this.#isolation.runRead('release of what waits', {
       all: () => releaseStranded(this.#database),

@@ -1,5 +1,5 @@
 /**
- * Governments change clocks. The version of the tz database that schedules were computed with is kept; when a node comes
+ * Governments change clocks. The version of the tz database that schedules were computed with is stored; when a node comes
  * with another, every schedule that follows a wall clock is computed again, and those that moved are reported.
  *
  * What must stay true: the occurrence that was next is still the next one, at its new time. Computing from now instead
@@ -93,7 +93,7 @@ function movedTo(job: JobDefinition, nominal: number): number | null {
   return at ?? nominal
 }
 
-/** The occurrence nearest to where one stood; null if there is none any more. */
+/** The occurrence nearest to the old one; null if there is none any more. */
 function nearestTo(nominal: number, schedule: Schedule, bounds: ScheduleBounds): number | null {
   const after = nextWithin(schedule, bounds, nominal - 1)
   if (after === nominal) return nominal

@@ -14,7 +14,7 @@ export interface CheckRange {
   now: number
   /** The ledger holds nothing whose nominal time lies before. */
   floor: number
-  /** Of findings, so many are listed. */
+  /** How many findings to list. */
   listed: number
 }
 

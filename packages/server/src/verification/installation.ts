@@ -1,4 +1,4 @@
-/** The whole comparison in one call: for programs that hold the database. */
+/** The whole comparison in one call, for programs with access to the database. */
 import type { Database } from '../store/database.ts'
 import { readHorizon } from '../store/verification/progress.ts'
 import { type Loss, readLosses } from '../store/verification/receipts.ts'
@@ -37,7 +37,7 @@ export interface VerifyOptions {
   tenant?: string | null
   lateAfterMs?: number
   listed?: number
-  /** A worker silent for that long is lost; left out, nobody is taken for lost. */
+  /** A worker silent for that long is lost; by default no worker counts as lost. */
   lostMs?: number
 }
 

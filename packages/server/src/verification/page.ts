@@ -31,11 +31,11 @@ export interface Check {
   now: number
   /** Fired later than that after it was due is late. */
   lateAfterMs: number
-  /** Of findings, so many are listed; all are counted. */
+  /** How many findings to list; all are counted. */
   listed: number
-  /** A worker silent for that long is lost; left out, nobody is taken for lost. */
+  /** A worker silent for that long is lost; by default no worker counts as lost. */
   lostMs?: number
-  /** One of many checks that follow each other in time: what is past its time is somebody else's, a minute is the check's it begins in. */
+  /** One of a series of checks: overdue executions are checked elsewhere, and a minute belongs to the check that it begins in. */
   inPasses?: boolean
 }
 

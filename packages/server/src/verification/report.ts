@@ -1,4 +1,4 @@
-/** The comparison as somebody outside asks for it: a part at a time, each bounded, of one tenant. */
+/** The comparison on request: a part at a time, each bounded, of one tenant. */
 import { CarillonError, type Finding as WireFinding, type Verification as WireVerification } from '@carillon/contract'
 import { isId } from '../domain/identity.ts'
 import { isoTime } from '../lib/iso-time.ts'
@@ -8,7 +8,7 @@ import { readLosses } from '../store/verification/receipts.ts'
 import { type Check, checkPage, firstPosition, type Position } from './page.ts'
 import { addTally, emptyTally, type Finding } from './tally.ts'
 
-/** A part ends after so many pages: one or two seconds of work, [m] 20 to 57 ms a page on a node that fires 2,000 a second. */
+/** Pages in a part: one or two seconds of work, [m] 20 to 57 ms a page on a node that fires 2,000 a second. */
 const pagesPerPart = 40
 
 /** `cursor` of the part before; null: the first one. */

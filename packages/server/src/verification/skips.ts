@@ -59,7 +59,7 @@ function startsWithin({ version }: Skipped | Reach, definitions: ReadonlyMap<num
   return definition === undefined || definition.startWithinSec !== null
 }
 
-/** The newest misfired ones are fired, so many of them: they must have come after those that were skipped. */
+/** A plan fires the newest `most` misfired ones: they must come after those that were skipped. */
 function leaves(
   { nominal, last, firedAt }: Skipped | Reach,
   { schedule, bounds, definition, jitterMs }: Stretch,

@@ -1,9 +1,9 @@
 /**
  * What a job's schedule should have done, stretch by stretch, from what the job was over time.
  *
- * The schedule row is a place that only moves on: FIRE moves it from one occurrence to a later one and writes a row for
- * everything between. So whatever one definition has between the place where it began and the place where it ended is on
- * record, whatever the policies made of it; and nothing from the present place on is. A change moves the place as well, and
+ * The schedule row is a position that only moves forward: FIRE moves it from one occurrence to a later one and writes a row for
+ * everything between. So whatever one definition has between the positions where it began and ended is on
+ * record, whatever the policies made of it; and nothing from the present position on is. A change moves the position as well, and
  * says from where to where (job_spans). What had passed by then it put on record too, but for what was never to be recorded.
  */
 import { jitterOffsetMs } from '../domain/schedule/jitter.ts'
@@ -37,7 +37,7 @@ export interface Stretch {
 export interface Stretches {
   /** In the order of time. */
   stretches: Stretch[]
-  /** Before this time nobody knows what the job was; it existed already. Null: all is known. */
+  /** Before this time the job existed, but its definition is unknown. Null: all is known. */
   unknownBefore: number | null
   /** Whether a row at this time, by nominal time, can be judged: the schedule has passed it. */
   passedBefore: number
@@ -111,7 +111,7 @@ function passedBy(stretch: Stretch, span: KnownSpan, next: KnownSpan): Stretch[]
   return edited ? [{ ...stretch, edited, from: stood, before: computedAt + 1 }] : []
 }
 
-/** From where the schedule stands now. */
+/** From the present position of the schedule on. */
 function upcoming(stretch: Stretch, { stood, state }: KnownSpan): Stretch[] {
   if (stood === null) return []
   const rest = { ...stretch, from: stood, before: Infinity }

@@ -1,4 +1,4 @@
-/** What a check has found so far: everything counted, as much listed as was asked for. */
+/** The findings of a check so far: all counted, a limited number listed. */
 import {
   type FindingKind,
   type FindingReason,

@@ -1,18 +1,18 @@
 /**
- * The same comparison that a person can ask for, going on by itself: pass after pass over all jobs, each from where the last
+ * Continuous verification: the comparison of `carillon verify` in the background, pass after pass over all jobs, each from where the last
  * one ended up to a few minutes ago. What it costs is bounded: page by page, with pauses that leave the time to others. With
  * very many jobs a pass takes longer and the next one has more to look at, but nothing is left out. One node at a time does it.
  *
  * What is past its time is looked for apart, once for each pass: what becomes stuck is born long before.
  *
- * What must stay true: what is still to fire is not called missed. A pass ends before the first time that a schedule stands
- * at, so after an outage it waits until everything has been caught up with. It waits in vain for a schedule that cannot fire;
+ * What must stay true: what is still to fire is not called missed. A pass ends before the earliest position of all
+ * schedules, so after an outage it waits until everything has been caught up with. A schedule that cannot fire would block it;
  * after ten minutes without any movement it goes on, and that one is found missing. An execution is called stuck only if it was so a
  * minute ago too: after an outage there is much to catch up with.
  */
 import type { Clock } from '../lib/clock.ts'
 import type { Again } from '../lib/loop.ts'
-import { PartOfTime } from '../lib/part-of-time.ts'
+import { TimeBudget } from '../lib/time-budget.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Database } from '../store/database.ts'
 import {
@@ -40,20 +40,20 @@ export interface VerifierOptions {
   monotonic?: () => number
 }
 
-/** Of the time it takes so much, spread evenly: three seconds of every minute in one piece made fires in them late. */
+/** The verifier's share of wall time, spread evenly: three seconds of every minute in one piece made fires late. */
 const share = 0.05
 /** One slow page does not stop the pass for longer than this. */
 const longestPauseMs = 60_000
-const standsStillMs = 10 * 60_000
+const stalledAfterMs = 10 * 60_000
 const stuckAgainMs = 50_000
-/** So many that are past their time are looked at; beyond, they are only known to be many. */
+/** How many overdue executions to examine; beyond that only their number is known to be large. */
 const stuckCounted = 1_000
-/** Of each page so many findings are put on record one by one; all are counted. */
+/** Findings of a page to record one by one; all are counted. */
 const listed = 20
 
 export class Verifier {
   readonly #options: VerifierOptions
-  readonly #time: PartOfTime
+  readonly #time: TimeBudget
   /** Past their time when they were last looked for, and since when. */
   #late = new Map<string, number>()
   #told: ReadonlySet<string> = new Set()
@@ -61,7 +61,7 @@ export class Verifier {
 
   constructor(options: VerifierOptions) {
     this.#options = options
-    this.#time = new PartOfTime({ share, longestPauseMs, monotonic: options.monotonic })
+    this.#time = new TimeBudget({ share, longestPauseMs, monotonic: options.monotonic })
   }
 
   /** Looks at one page. Answers how long to wait before the next one; undefined: there is none for now. */
@@ -82,7 +82,7 @@ export class Verifier {
     return pass !== null && (await this.#step(progress.verifiedUntil, pass))
   }
 
-  /** Those that are past their time, and were when somebody looked a while ago. */
+  /** Executions that are overdue now and were at an earlier look. */
   async #lookForStuck(now: number): Promise<void> {
     const { database, lostMs = null } = this.#options
     const late = await readPastTime(database, { lostMs, limit: stuckCounted })
@@ -102,12 +102,12 @@ export class Verifier {
     const { database, lagMs = 2 * 60_000 } = this.#options
     const due = await readOldestDue(database)
     if (due !== this.#oldest.due) this.#oldest = { due, since: now }
-    const waiting = now - this.#oldest.since < standsStillMs
+    const waiting = now - this.#oldest.since < stalledAfterMs
     const to = Math.min(Math.floor(now - lagMs), waiting ? (due ?? Infinity) : Infinity)
     return to > verifiedUntil ? { to, position: null } : null
   }
 
-  /** False: the pass is over, or somebody else has taken it up. */
+  /** False: the pass is over, or another node has taken it up. */
   async #step(from: number, { to, position }: { to: number; position: string | null }): Promise<boolean> {
     const { database, clock, lostMs } = this.#options
     const now = clock.now()

@@ -1,7 +1,7 @@
 /**
- * Both sides agree on what a worker holds: a heartbeat names it all and is compared with the database, twice.
+ * Makes worker and database agree on what the worker holds: a heartbeat names it all and is compared with the database, twice.
  *
- * At once, by what it names, for the answer: what the worker does not hold is lost, and what somebody cancelled it is told to
+ * At once, by what it names, for the answer: what it no longer holds is lost, and what was cancelled it is told to
  * stop. And every few seconds, for all workers together, by what the database says they hold: what a worker left out of its
  * last heartbeat, in two such looks in a row, is not with it (its lease answer was lost on the way) and is handed back. What it
  * told the outcome of in the same report is with it, whether that could be written or not; of what was leased after the
@@ -14,7 +14,7 @@ import { Batcher } from '../lib/batcher.ts'
 import type { Database } from '../store/database.ts'
 import { type HeldLease, type HeldRow, readHeld, readUnnamed } from '../store/workers/held.ts'
 
-/** Nobody waits for the answer to a heartbeat, and many looked up together cost less. */
+/** Heartbeats are not urgent, and many looked up together cost less. */
 const gatherMs = 25
 /** A worker may name a hundred thousand: the others wait a little for that, but no statement takes too long over it. */
 const namedPerCall = 5_000
@@ -65,7 +65,7 @@ export class HeldComparison {
     return { cancellations, lost }
   }
 
-  /** The look at what the workers heard of since the last one do not name. */
+  /** Scans for executions that the workers heard of since the last scan do not name. */
   async handBackOmitted(): Promise<void> {
     const heard = this.#heard
     if (heard.size === 0) return

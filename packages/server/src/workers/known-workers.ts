@@ -1,10 +1,10 @@
 /**
- * The workers that speak to this node: who they are, whose they are, and whether they live. A worker may announce itself
- * at one node, lease from another and report to a third; so who is not known here is looked up, and whether somebody heard
+ * The workers that use this node: identity, owner, and whether they live. A worker may register
+ * at one node, lease from another and report to a third; so an unknown one is looked up, and whether another node heard
  * of a worker is asked of liveness, every few seconds for all of them together.
  *
  * What must stay true: a worker that is not heard of gets no new leases, though its request stays open (a process that is
- * stopped keeps its sockets). An outage is nobody's fault: silence counts only while this node watched.
+ * stopped keeps its sockets). An outage must lose no worker: silence counts only while this node watched.
  */
 import { CarillonError } from '@carillon/contract'
 import type { WorkerAnnouncement } from '@carillon/sdk'
@@ -35,12 +35,12 @@ export interface KnownWorker {
   /** The tenant that registered it; null: a platform worker. */
   owner: string | null
   suspect: boolean
-  /** When it last turned to this node, and when this node last wrote that it lives. */
+  /** When it last called this node, and when this node last recorded that it lives. */
   heardAt: number
   seenAt: number
 }
 
-/** No request is open longer than a minute: after that and the time to be lost, nobody here waits for the worker. */
+/** No request is open longer than a minute: after that and `lostMs`, no request of the worker is open here. */
 const longestPollMs = 60_000
 
 export class KnownWorkers {
@@ -115,7 +115,7 @@ export class KnownWorkers {
     return !this.#workers.get(workerId)?.suspect
   }
 
-  /** It said something. That it lives is written now and then, and at once if that was doubted. */
+  /** A call came in. Its heartbeat is recorded now and then, and at once if the worker was suspect. */
   async heard(workerId: string, owner: string | null): Promise<void> {
     const worker = this.#workers.get(workerId)
     if (worker?.owner !== owner) return
@@ -131,7 +131,7 @@ export class KnownWorkers {
     for (const workerId of workerIds) {
       const worker = this.#workers.get(workerId)
       if (!worker) continue
-      // It was taken for lost and forgotten, yet it lives: without this its executions would be lost again and again.
+      // It was taken for lost and removed, yet it lives: without this its executions would be lost again and again.
       if (!seen.has(workerId)) await this.#registerAgain(worker)
       worker.seenAt = now
       if (!worker.suspect) continue
@@ -146,7 +146,7 @@ export class KnownWorkers {
     await removeWorkers(this.#options.database, workerIds)
   }
 
-  /** Who is silent? Run every `watchEveryMs`. */
+  /** Finds suspect workers. Run every `watchEveryMs`. */
   async watch(): Promise<void> {
     const { liveness, suspectMs, lostMs } = this.#options
     const now = this.#now()
@@ -171,7 +171,7 @@ export class KnownWorkers {
       const pools = announced.pools.map((each) => ({ ...each, pool: poolName(each.pool) }))
       await this.register({ ...announced, pools }, owner)
     } catch (error) {
-      // Its id has become somebody else's meanwhile: it will be told when it comes next.
+      // Its id belongs to another owner meanwhile: its next call is refused.
       if (!(error instanceof CarillonError)) throw error
       this.#workers.delete(announced.workerId)
     }

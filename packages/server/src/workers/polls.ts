@@ -1,5 +1,5 @@
 /**
- * The requests that workers keep open at this node, and what is to be told to them besides leases: which executions to
+ * The long polls of workers at this node, and the cancellations to deliver with their answers: which executions to
  * stop. A cancellation that comes between two requests is remembered for a while and goes with the next one.
  *
  * What must stay true: a worker has one open request for a pool, the newest. What is told in an answer counts as told; if
@@ -77,7 +77,7 @@ export class Polls {
     return [...untold.values()].map(({ cancellation }) => cancellation)
   }
 
-  /** Forgets what nobody came for. */
+  /** Drops cancellations that no worker fetched in time. */
   prune(): void {
     const now = monotonicMs()
     for (const [workerId, untold] of this.#untold) {
@@ -92,7 +92,7 @@ export class Polls {
     this.#untold.delete(workerId)
   }
 
-  /** Has every request answered at once and takes no more. */
+  /** Answers every request at once and accepts no more. */
   close(): void {
     this.#closed = true
     for (const pools of this.#open.values()) for (const poll of pools.values()) poll.hurry()
@@ -131,7 +131,7 @@ export class Poll {
     else gone.addEventListener('abort', this.end)
   }
 
-  /** Nobody waits for the answer. */
+  /** Aborted when the poll is over without an answer: the client has gone, or the worker leaves. */
   get over(): AbortSignal {
     return this.#over.signal
   }

@@ -1,7 +1,7 @@
 /**
- * Where workers turn to, however they come: announce themselves, lease, report, leave. Leasing is dispatch's, outcomes are
- * completion's, who the workers are is KnownWorkers'; what is here is the worker's business as a whole, and that both
- * sides agree on what it holds.
+ * The sessions of workers, by direct call or HTTP: register, lease, report, deregister. Leasing is dispatch's, outcomes are
+ * completion's, registration is KnownWorkers'; this file combines them and makes sure that worker and database
+ * agree on what the worker holds.
  */
 import type { Cancellation, HeldExecution, ReportAnswer, ReportVerdict, WorkerWelcome } from '@carillon/contract'
 import type { LeaseRequest, ReportedOutcome, WorkerAnnouncement, WorkerReport } from '@carillon/sdk'
@@ -12,8 +12,8 @@ import { Batcher } from '../lib/batcher.ts'
 import { bisect } from '../lib/bisect.ts'
 import type { Clock } from '../lib/clock.ts'
 import { Loop } from '../lib/loop.ts'
-import { PartOfTime } from '../lib/part-of-time.ts'
 import type { Service } from '../lib/service.ts'
+import { TimeBudget } from '../lib/time-budget.ts'
 import type { WorkerLiveness } from '../liveness/port.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Signals } from '../signals/port.ts'
@@ -29,7 +29,7 @@ import { Polls } from './polls.ts'
 
 /** How long progress is gathered before it is written, and workers that leave before they are removed. */
 const gatherMs = 25
-/** Of the time, so much goes into looks at what workers do not name; see the sweeper. */
+/** Scans for executions that workers do not name may use at most 2 % of wall time; see the sweeper. */
 const share = 0.02
 
 export interface WorkerSessionsOptions {
@@ -56,7 +56,7 @@ export interface PollAnswer {
   /** JSON texts with commas between them. */
   executions: LeasedText
   cancellations: Cancellation[]
-  /** The node is going: the worker should turn to another. */
+  /** The node stops: the worker should use another. */
   closing: boolean
 }
 
@@ -70,7 +70,7 @@ export class WorkerSessions implements Service {
   /** Of all workers of this node. [m] 2,000 workers, each with a call of its own: drains of others fell to 0.36. */
   readonly #progress: Batcher<ProgressNews, true>
   readonly #leaving: Batcher<string, true>
-  readonly #looks: PartOfTime
+  readonly #looks: TimeBudget
   readonly #watch: Loop
   #unsubscribe = () => {}
 
@@ -83,11 +83,11 @@ export class WorkerSessions implements Service {
       ...{ database, liveness, nodeId, heartbeatEveryMs: times.heartbeatEveryMs, maxPools: options.maxPools },
       ...{ suspectMs: times.suspectAfterMs, lostMs: times.lostAfterMs },
       onLive: ({ pools }) => {
-        for (const { pool } of pools) dispatcher.lookAgain(pool)
+        for (const { pool } of pools) dispatcher.wake(pool)
       },
     })
     // What a worker left out of two heartbeats is handed back soon after the second, also after a look that took seconds.
-    this.#looks = new PartOfTime({ share, longestPauseMs: times.heartbeatEveryMs, monotonic: options.monotonic })
+    this.#looks = new TimeBudget({ share, longestPauseMs: times.heartbeatEveryMs, monotonic: options.monotonic })
     this.#polls = new Polls({ max: options.maxWaiting })
     this.#comparison = new HeldComparison({ database, completion, see: (ids) => this.#known.see(ids) })
     this.#progress = new Batcher({ maxItems: () => 1_000, gatherMs, flush: (news) => this.#store(news) })
@@ -119,7 +119,7 @@ export class WorkerSessions implements Service {
     await this.#watch.stop()
   }
 
-  /** Workers that wait are answered at once, and turn to other nodes. */
+  /** Answers all waiting workers at once, so that they use other nodes. */
   closePolls(): void {
     this.#polls.close()
   }
@@ -147,7 +147,7 @@ export class WorkerSessions implements Service {
     return this.#options.dispatcher.lease(request.pool, request, signal)
   }
 
-  /** For a worker that comes over the network: cancellations come with the answer. `gone`: its connection is. */
+  /** For a remote worker: cancellations come with the answer. `gone`: its connection was closed. */
   async poll(request: LeaseRequest, owner: string | null, gone: AbortSignal): Promise<PollAnswer> {
     const { workerId } = request
     const pool = await this.#known.requireServing(workerId, owner, request.pool)
@@ -171,7 +171,7 @@ export class WorkerSessions implements Service {
     const at = clock.now()
     const actor = `worker:${said.workerId}`
     if (said.outcomes.some((o) => o.outcome === 'HANDED_BACK' && o.reason === 'UNKNOWN_HANDLER')) {
-      for (const pool of this.#known.poolsOf(said.workerId, owner)) this.#options.dispatcher.letOthersFirst(pool)
+      for (const pool of this.#known.poolsOf(said.workerId, owner)) this.#options.dispatcher.yieldToOthers(pool)
     }
     const foreign = owner === null ? nobody : await readForeign(database, idsIn(said), owner)
     if (owner !== null && foreign.size > 0) await this.#noteForged(said, owner, foreign)
@@ -200,7 +200,7 @@ export class WorkerSessions implements Service {
     return { serverTime: clock.now(), outcomes, began, ...compared }
   }
 
-  /** On record with the tenant whose token it was and, naming it, with the installation; nothing is told to the other tenant. */
+  /** Audited for the tenant of the token and for the installation; the other tenant learns nothing. */
   async #noteForged(said: WorkerReport, owner: string, foreign: ReadonlySet<string>): Promise<void> {
     const outcomes = new Map(said.outcomes.map(({ executionId, outcome }) => [executionId, outcome as string]))
     const forged = [...said.outcomes, ...said.began, ...said.progress].filter(({ executionId }) =>
@@ -256,12 +256,12 @@ export class WorkerSessions implements Service {
     return workerIds.map(() => true)
   }
 
-  /** Once: what workers have not named is looked for, and handed back if that is the second time. */
+  /** Runs one scan: hands back what workers have left out twice. */
   compareHeld(): Promise<void> {
     return this.#comparison.handBackOmitted()
   }
 
-  /** The same, unless looks have taken their share of the time. */
+  /** The same, if the time budget allows it. */
   async compareHeldSparingly(): Promise<void> {
     if (this.#looks.pauseMs === 0) await this.#looks.spend(() => this.compareHeld())
   }

@@ -1,4 +1,4 @@
-/** The far side of isolation: runs the handler's module for one execution after the other, inside a thread or process. */
+/** The isolated side: runs the handler's module for one execution after the other, inside a thread or process. */
 import { systemClock } from '@carillon/contract/process'
 import { ServerClock } from '../../clock.ts'
 import { AbortReason } from '../../errors.ts'

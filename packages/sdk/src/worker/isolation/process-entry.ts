@@ -16,7 +16,7 @@ const parentWatch = `
 
 const setup = JSON.parse(process.argv[2]!) as ChildSetup
 const send = (message: FromChild) => {
-  // The channel may close under a last message; then nobody is left to hear it.
+  // The channel may close while the last message is sent; the parent has gone then.
   if (process.connected) process.send!(message, () => {})
 }
 const receive = serveHandler(setup, send)

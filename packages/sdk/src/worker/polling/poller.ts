@@ -93,7 +93,7 @@ export class Poller {
     if (!mayLease()) return null
     const wanted = prefetch.current(roundTripMs())
     const room = pool.room(wanted)
-    // With all slots busy, the store is filled up when half of it is gone.
+    // With all slots busy, prefetch is refilled when half of it is used.
     return room.slots > 0 || (room.prefetch > 0 && room.prefetch * 2 >= wanted) ? room : null
   }
 

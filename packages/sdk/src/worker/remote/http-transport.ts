@@ -1,10 +1,10 @@
 /**
- * A worker's way to a remote node. What must stay true:
+ * The transport of a remote worker. What must stay true:
  *
- * - A node that does not know the worker is told of it, once at a time, and asked again: nodes come and go, and a worker
+ * - The worker registers again with a node that does not know it, once at a time, and repeats its request: nodes come and go, and a worker
  *   that was taken for lost lives on.
  * - An aborted lease closes its connection, so that the node hands back what it would have given.
- * - After `deregister` nothing announces the worker again: first the pulse and the watch end.
+ * - After `deregister` nothing registers the worker again: first the keep-alive thread and the cancellation watch end.
  */
 
 import {
@@ -28,7 +28,7 @@ import type {
   WorkerTimes,
 } from '../transport.ts'
 import { CancellationWatch } from './cancellation-watch.ts'
-import { Pulse } from './pulse.ts'
+import { KeepAlive } from './keep-alive.ts'
 import { reportBody } from './report-body.ts'
 
 const reportMs = 10_000
@@ -48,7 +48,7 @@ export class HttpTransport implements Transport {
   #token: string | undefined
   #announcement: WorkerAnnouncement | null = null
   #announcing: Promise<WorkerWelcome> | null = null
-  #pulse: Pulse | null = null
+  #keepAlive: KeepAlive | null = null
   #watch: CancellationWatch | null = null
   #listener: ((cancellation: Cancellation) => void) | null = null
   #leaving = false
@@ -68,9 +68,9 @@ export class HttpTransport implements Transport {
   async register(worker: WorkerAnnouncement): Promise<WorkerTimes> {
     this.#announcement = { ...worker, name: clip(worker.name.replace(/\p{Cc}/gu, ' '), 200) }
     const { heartbeatEveryMs } = await this.#announce()
-    this.#pulse?.announce(this.#announcement)
-    if (!this.#leaving) this.#pulse ??= this.#startPulse(heartbeatEveryMs)
-    await this.#pulse?.ready
+    this.#keepAlive?.announce(this.#announcement)
+    if (!this.#leaving) this.#keepAlive ??= this.#startKeepAlive(heartbeatEveryMs)
+    await this.#keepAlive?.ready
     return { heartbeatEveryMs }
   }
 
@@ -80,7 +80,7 @@ export class HttpTransport implements Transport {
     try {
       const { executions: wire, serverTime } = await this.#poll(request, signal)
       const executions = wire.map(completeLeased)
-      for (const { timeoutSec } of executions) this.#pulse?.leased(timeoutSec)
+      for (const { timeoutSec } of executions) this.#keepAlive?.leased(timeoutSec)
       return { executions, serverTime }
     } finally {
       watch?.leaseClosed()
@@ -92,18 +92,18 @@ export class HttpTransport implements Transport {
       method: 'POST',
       path: `/v1/workers/${report.workerId}/report`,
       body: reportBody(report),
-      // A heartbeat is true when it is made: told again later, it would leave out what was leased meanwhile.
+      // A heartbeat is true when it is made: repeated later, it would leave out what was leased meanwhile.
       repeatable: report.held === null,
       timeoutMs: reportMs,
     })) as ReportAnswer
-    this.#pulse?.reported()
+    this.#keepAlive?.reported()
     return answer
   }
 
   async deregister(workerId: string): Promise<void> {
     this.#leaving = true
     this.#watch?.stop()
-    await this.#pulse?.stop()
+    await this.#keepAlive?.stop()
     try {
       await this.#nodes.request({ method: 'DELETE', path: `/v1/workers/${workerId}` })
     } catch (error) {
@@ -126,7 +126,7 @@ export class HttpTransport implements Transport {
 
   async close(): Promise<void> {
     this.#watch?.stop()
-    await this.#pulse?.stop()
+    await this.#keepAlive?.stop()
     await this.#nodes.close()
   }
 
@@ -167,15 +167,15 @@ export class HttpTransport implements Transport {
     return this.#announcing
   }
 
-  #startPulse(everyMs: number): Pulse {
+  #startKeepAlive(everyMs: number): KeepAlive {
     const { tenant, tls } = this.#options
     const nodes = { urls: this.#nodes.urls, ...(tenant !== undefined && { tenant }), ...(tls && { tls }) }
-    return new Pulse({ nodes, token: this.#token, announcement: this.#announcement!, everyMs }, this.#logger)
+    return new KeepAlive({ nodes, token: this.#token, announcement: this.#announcement!, everyMs }, this.#logger)
   }
 
   async #freshToken(token: () => string | Promise<string>): Promise<string> {
     this.#token = await token()
-    this.#pulse?.useToken(this.#token)
+    this.#keepAlive?.useToken(this.#token)
     return this.#token
   }
 }

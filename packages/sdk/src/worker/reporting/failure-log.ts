@@ -1,5 +1,5 @@
 /**
- * Failed attempts in the log, so that nobody has to ask the ledger whether a handler throws. Bounded: of many in one second the
+ * Logs failed attempts, so that a throwing handler shows without a look at the ledger. Bounded: of many in one second the
  * first are named and the rest counted.
  */
 import type { Clock, Logger } from '@carillon/contract/process'

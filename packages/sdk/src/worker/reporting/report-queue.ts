@@ -9,7 +9,7 @@ export interface ReportBatch {
   began: Held[]
 }
 
-/** What the next reports will tell. */
+/** What the next reports will contain. */
 export class ReportQueue {
   #mostOutcomes = maxOutcomes
   #outcomes: Held[] = []
@@ -52,7 +52,7 @@ export class ReportQueue {
   }
 
   /**
-   * A report was refused for what it says. Smaller ones follow, until the outcome that is to blame stands alone; it is
+   * A report was refused for its content. It is bisected until the bad outcome is alone; that is
    * returned, to be replaced, and null before that.
    */
   refused({ outcomes, began }: ReportBatch): Held | null {
@@ -68,7 +68,7 @@ export class ReportQueue {
     this.#mostOutcomes = Math.min(maxOutcomes, this.#mostOutcomes * 2)
   }
 
-  /** Drops an outcome that nobody will take. */
+  /** Drops an outcome that every node refuses. */
   giveUp(held: Held): void {
     this.#outcomes = this.#outcomes.filter((other) => other !== held)
   }

@@ -12,7 +12,7 @@ export interface Failure {
   error: ReportedError
   retryAfterMs?: number
   permanent?: boolean
-  /** It did not fail: somebody else will report its end. */
+  /** Not a failure: an external system will report the outcome. */
   deferred?: boolean
 }
 

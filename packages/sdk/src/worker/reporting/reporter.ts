@@ -1,10 +1,10 @@
 /**
- * Speaks for the worker: outcomes, starts, progress, heartbeats. What must stay true:
+ * Reports outcomes, starts, progress and heartbeats. What must stay true:
  *
  * - At most one report is under way. What comes meanwhile goes with the next, so under load the batches grow by
  *   themselves and an idle worker reports at once.
  * - A report that was not answered is sent again, with the same outcomes, until it is answered. No outcome is dropped.
- *   One that is refused for what it says is taken apart: only the outcome to blame fails.
+ *   One that is refused for its content is bisected so that only the bad outcome fails.
  * - Everything held is named in a heartbeat or is in the outcomes of that same report.
  */
 
@@ -18,7 +18,7 @@ import { type ReportBatch, ReportQueue } from './report-queue.ts'
 import { finalFailure } from './reported-error.ts'
 
 const progressEveryMs = 1_000
-/** Before an outcome is told again that met another transaction. */
+/** Delay before an outcome is reported again that met a locked row. */
 const busyPauseMs = 50
 
 export interface ReporterOptions {
@@ -61,7 +61,7 @@ export class Reporter {
     return this.#failing
   }
 
-  /** Outcomes the installation refused because their lease was another's. */
+  /** Outcomes that were refused because the lease was lost. */
   get refused(): number {
     return this.#refused
   }
@@ -93,13 +93,13 @@ export class Reporter {
     this.#kick()
   }
 
-  /** Tells that a handler has begun, or asks whether it may if its start has to be announced. */
+  /** Reports that a handler has begun, or asks whether it may begin if its start has to be announced. */
   began(held: Held): void {
     this.#queue.addBegan(held)
     this.#kick()
   }
 
-  /** The newest progress of an execution is to be told: with the next report, or within a second. */
+  /** Sends the newest progress of an execution with the next report, or within a second. */
   progress(held: Held): void {
     this.#queue.addProgress(held)
     if (this.#progressTimer === null && !this.#finishing) this.#sendProgress()
@@ -214,7 +214,7 @@ export class Reporter {
     return named
   }
 
-  /** Answers how many outcomes have to be told again. */
+  /** Returns how many outcomes have to be reported again. */
   #answered({ outcomes, began }: ReportBatch, answer: ReportAnswer): number {
     const { serverClock, table, logger } = this.#options
     let busy = 0
@@ -256,7 +256,7 @@ export class Reporter {
   }
 }
 
-/** Not whether it is taken now, but what it says, is the trouble. */
+/** Refused for its content, not for the moment. */
 function isRefusal(error: unknown): error is CarillonError {
   return error instanceof CarillonError && [400, 413, 422].includes(error.status)
 }

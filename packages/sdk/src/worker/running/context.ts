@@ -12,7 +12,7 @@ export interface HandlerContext<Payload = unknown, Returned = unknown> {
   /** 1 for the first try. */
   readonly attempt: number
   readonly maxAttempts: number
-  /** Grows with every lease: whoever stores it can refuse a writer with a smaller one. */
+  /** Grows with every lease: a store that keeps it can refuse writers with a smaller one. */
   readonly fence: number
   /** The nominal time of the occurrence. */
   readonly scheduledFor: Date
@@ -26,7 +26,7 @@ export interface HandlerContext<Payload = unknown, Returned = unknown> {
   /** The progress the previous attempt stored last, or null. */
   readonly lastProgress: unknown
   readonly labels: Readonly<Record<string, string>>
-  /** W3C trace context of whoever created the work. */
+  /** W3C trace context of the program that created the work. */
   readonly traceparent: string | null
   /** The settings of a built-in target; null in a worker's own handler. */
   readonly target: unknown
@@ -49,7 +49,7 @@ export type ExecutionFacts = Omit<
   'payload' | 'pool' | 'handler' | 'announceStart' | 'heartbeatTimeoutSec' | 'timeoutSec' | 'deadlineAt'
 >
 
-/** What stands behind a context: the held execution in this process, or the link to the parent in an isolated one. */
+/** The implementation behind a context: the held execution in this process, or the link to the parent in an isolated one. */
 export interface ContextHost {
   readonly signal: AbortSignal
   readonly deadlineMs: number

@@ -85,7 +85,7 @@ export class Ender implements Settlement {
     this.#finish(held, outcomes.handedBack(held, this.#now(), reason))
   }
 
-  /** Tells an execution to stop. The first reason stands, except that a lost lease always drops the outcome. */
+  /** Aborts an execution. The first reason counts, except that a lost lease always drops the outcome. */
   abort(held: Held, code: AbortCode, message: string): void {
     if (held.state === 'PREFETCHED') {
       held.aborted = { code, message }

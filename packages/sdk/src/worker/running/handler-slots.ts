@@ -1,6 +1,6 @@
 /**
  * Slots and local queues. A handler never runs more executions at once than its concurrency; what comes beyond waits in
- * its own queue, first in first out, and is in nobody else's way. A pool's slots are those of its handlers together,
+ * its own queue, first in first out, and does not delay other handlers. A pool's slots are those of its handlers together,
  * and the pool never has more unfinished executions than slots and prefetch: that is what the poller asks by.
  */
 

@@ -33,7 +33,7 @@ export function deferred(held: Held, finishedAt: number): ReportedOutcome {
   return { ...base(held, finishedAt), outcome: 'DEFERRED' }
 }
 
-/** Somebody else has the work by now: a worker that stops must not have it done a second time. */
+/** An external system has the work by now: a worker that stops must not cause it to be done twice. */
 export function deferralCounts(held: Held, failure: Failure): boolean {
   if (!failure.deferred || held.completedInTransaction) return false
   return held.aborted === null || held.aborted.code === 'SHUTDOWN'

@@ -1,7 +1,7 @@
 /**
- * Brings executions to their handlers: a slot, the right time, the announcement if one is asked for, the payload's
+ * Starts the handlers of executions: a slot, the right time, the announcement if one is needed, the payload's
  * schema, the handler. A handler never begins before `scheduledFor`, nor unannounced where the job is AT_MOST_ONCE, nor
- * beyond its concurrency. How an execution ends is the `Ender`'s.
+ * beyond its concurrency. The `Ender` ends executions.
  */
 import type { Clock } from '@carillon/contract/process'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
@@ -13,7 +13,7 @@ import type { Ender } from './ender.ts'
 import type { HandlerSlots } from './handler-slots.ts'
 import type { Ticker } from './ticker.ts'
 
-/** A start that the installation must be told of is told after this time, if the outcome has not done it by then. */
+/** A start is reported after this time, unless the outcome has been by then. */
 const tellBeganAfterMs = 250
 const longestTimerMs = 60_000
 

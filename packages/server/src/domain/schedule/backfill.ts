@@ -57,7 +57,7 @@ export interface BackfillInput {
   /** The SKIPPED row that begins before the stretch and may reach into it. */
   before: SkippedRow | null
   includeSkipped: boolean
-  /** At most so many fills. */
+  /** The most fills to plan. */
   room: number
   idOf: (nominal: number) => string
   jitterMs: number

@@ -27,7 +27,7 @@ export interface DaysOfMonth {
   beforeLast: Set<number>
   /** `15W`: the weekday (Monday to Friday) nearest to the 15th, in the same month. */
   nearestWeekday: Set<number>
-  /** `LW`, `L-2W`: the weekday nearest to so many days before the last one, in the same month. */
+  /** `LW`, `L-2W`: the weekday nearest to that many days before the last one, in the same month. */
   nearestBeforeLast: Set<number>
 }
 

@@ -9,7 +9,7 @@ import { MonthDays } from './cron-days.ts'
 import { type CronFields, parseCron } from './cron-fields.ts'
 
 const daySeconds = 86_400
-/** After so many days, 400 years, the calendar repeats, weekdays and all. */
+/** Days in 400 years, after which the calendar repeats, weekdays included. */
 const calendarDays = 146_097
 
 export class CronMatcher {

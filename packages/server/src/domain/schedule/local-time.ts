@@ -1,6 +1,6 @@
 /**
- * A wall-clock time without an offset, such as 2030-03-10T02:30:00: what a one-shot is asked for by that is to run at a
- * time of its zone. Which instant that is, is for the zone and the DST policy to say, as for a cron.
+ * A wall-clock time without an offset, such as 2030-03-10T02:30:00: how a one-shot is requested that is to run at a
+ * local time of its zone. The zone and the DST policy decide which instant that is, as for a cron.
  */
 import { CarillonError, type DstPolicy } from '@carillon/contract'
 import { zoneNamed } from './zone.ts'

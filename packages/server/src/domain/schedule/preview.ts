@@ -1,4 +1,4 @@
-/** What a schedule is going to do, as people read it: each time on the clock of its zone, and what the clock does there. */
+/** The coming fires of a schedule for people: local times, and the effect of clock changes on them. */
 import type { ClockChangeEffect } from '@carillon/contract'
 import { CronMatcher } from './cron-matcher.ts'
 import { CalendarInterval } from './interval.ts'

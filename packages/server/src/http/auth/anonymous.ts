@@ -1,5 +1,5 @@
 /**
- * Zero set-up: no tokens, everybody who reaches the node may do everything. `Carillon-Tenant` chooses the tenant.
+ * Zero set-up: no tokens, every client that reaches the node may do everything. `Carillon-Tenant` chooses the tenant.
  *
  * What reaches a loopback address is not only the programs of this machine: a web page in its browser may send requests
  * there too, from its own origin or under a name that it made to resolve to 127.0.0.1. Those are refused.
@@ -41,7 +41,7 @@ function requireSameOrigin({ host, origin }: IncomingHttpHeaders): void {
   throw unauthenticated('without tokens this node answers no page of another origin', 'Turn auth on')
 }
 
-/** Browsers say where a request comes from; programs send nothing. A link that somebody follows to a page is no harm. */
+/** Browsers say where a request comes from; programs send nothing. Following a link to a page is harmless. */
 function requireSameSite(method: string | undefined, headers: IncomingHttpHeaders): void {
   const site = headers['sec-fetch-site']
   if (site === undefined || site === 'same-origin' || site === 'none') return

@@ -1,7 +1,7 @@
 /**
  * API keys against the table. What was read is at most 10 s old, so a revocation holds everywhere after that time; what is
  * in use is read again before that, and nobody waits for it. Keys that do not exist are remembered as well, apart from the
- * others: whoever guesses neither pushes those out nor gets more than one query at a time out of this node.
+ * others: guessing neither evicts known keys nor causes more than one query at a time.
  */
 import { timingSafeEqual } from 'node:crypto'
 import { parseApiKey } from '../../domain/api-key.ts'

@@ -1,5 +1,5 @@
 /**
- * Who asks, and may they? Nothing is read of a request before this is settled. A token that was proved a moment ago is
+ * Authentication and authorisation. No body is read before they pass. A token that was proved a moment ago is
  * known again by its text, so that on the hot path it costs microseconds.
  */
 import type { IncomingHttpHeaders } from 'node:http'
@@ -19,7 +19,7 @@ import { scopeMissing, unauthenticated } from './refusals.ts'
 export interface Authenticator {
   /** False: it asks for no tokens. */
   tokens?: false
-  /** Asked about every request, of open routes too. Throws what must not even be looked at. */
+  /** Called for every request, of public routes too. Throws to refuse a request before anything else. */
   admit?(request: { method?: string; headers: IncomingHttpHeaders }): void
   /**
    * Throws UNAUTHENTICATED, SCOPE_MISSING or TENANT_NOT_YOURS; UNAVAILABLE if it cannot be known now. Answers at once if it is

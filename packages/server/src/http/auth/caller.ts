@@ -1,4 +1,4 @@
-/** From what a token says to who asks. */
+/** From the claims of a token to the caller. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { CarillonError, defaults, type Scope, scopes } from '@carillon/contract'
 import { Name } from '@carillon/contract/api'

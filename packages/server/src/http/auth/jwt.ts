@@ -69,7 +69,7 @@ export class JwtVerifier {
   }
 }
 
-/** Claims are looked at only after the signature: what is wrong with them may be told to whoever holds the token. */
+/** Claims are looked at only after the signature: only then may the holder of the token learn what is wrong with them. */
 function refusal(error: unknown): CarillonError {
   if (error instanceof errors.JWTExpired) return unauthenticated('the token has expired', 'Get a new one')
   if (error instanceof errors.JWTClaimValidationFailed) {

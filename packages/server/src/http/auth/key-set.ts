@@ -1,8 +1,8 @@
 /**
  * The issuer's public keys, from a file or a URL. jose caches them and reads them again when they are old, or when a key id is
- * not known, but not more often than the cooldown allows: whoever invents ids must not turn this node against the issuer. If
- * reading fails, jose gets the keys of the last success, so the cooldown covers failures too. An issuer that is down takes
- * nobody in: known keys go on, and for others the answer is that it cannot be known now.
+ * not known, but not more often than the cooldown allows: invented ids must not make this node flood the issuer. If
+ * reading fails, jose gets the keys of the last success, so the cooldown covers failures too. An issuer that is down locks
+ * no one out: known keys stay valid, and tokens with others are answered with UNAVAILABLE.
  */
 import { readFile } from 'node:fs/promises'
 import { pathToFileURL } from 'node:url'

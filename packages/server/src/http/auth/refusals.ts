@@ -1,4 +1,4 @@
-/** How a caller is refused. Before a signature is proved nothing is said that would help to forge one. */
+/** Authentication errors. Before a signature is verified they say nothing that would help to forge one. */
 import { CarillonError, type Scope } from '@carillon/contract'
 
 export function unauthenticated(message: string, hint?: string): CarillonError {

@@ -37,7 +37,7 @@ function collect(stream: Readable, scanner: BodyScanner): Promise<Buffer> {
         chunks.push(chunk)
       } catch (error) {
         settle()
-        // The rest is let go by, so that the client comes to read the answer.
+        // Drain the rest, so that the client gets to read the answer.
         stream.on('error', () => {}).resume()
         reject(error)
       }

@@ -87,7 +87,7 @@ export class BodyScanner {
     this.#numberSoFar = ''
     if (!this.numbersKept) return
     const length = before.length + to - from
-    // Short and whole is usual; it is so often that it is not looked at.
+    // Fast path: most numbers are short integers.
     if (length < 16 && before === '' && isShortWhole(chunk, from, to)) return
     this.numbersKept = length <= longestUsual && isUsual(before + latin1(chunk, from, to))
   }

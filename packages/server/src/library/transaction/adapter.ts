@@ -3,7 +3,7 @@ import { CarillonError } from '@carillon/contract'
 /** One statement with `$1` parameters, all of them text. */
 export type Statement = (text: string, values: (string | null)[]) => Promise<readonly object[]>
 
-/** Anything, before it is known what. */
+/** A value that has not been recognised yet. */
 export type Shape = Readonly<Record<string, unknown>>
 
 /** Undefined: not an object of this library. Throws if it is one, but not a transaction. */

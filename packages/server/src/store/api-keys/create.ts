@@ -13,7 +13,7 @@ export interface CreateKey {
   actor: string
 }
 
-/** Lays down a key and notes it in the audit. No locks besides its own rows. */
+/** Stores a key and records it in the audit. No locks besides its own rows. */
 export async function createKey(database: Database, key: CreateKey): Promise<ApiKeyRow> {
   const rows = await database.query<KeyColumns>(
     'create-api-key',

@@ -1,12 +1,12 @@
-/** Which submission stands under a dedupe key. Primary key: tenant, key. Written by carillon.take_stand alone. */
+/** Which submission holds a dedupe key. Primary key: tenant, key. Written by carillon.take_stand alone. */
 import type { KeyHolder } from '../../domain/dedupe.ts'
 import type { Database } from '../database.ts'
 
-/** What a caller saw under the key, and what shall stand there instead. */
+/** The holder that a caller saw, and the one that shall replace it. */
 export interface KeyClaim {
   tenant: string
   key: string
-  /** Null: nothing holder there. */
+  /** Null: the key was free. */
   seen: string | null
   withdraw: boolean
   id: string
@@ -16,9 +16,9 @@ export interface KeyClaim {
   request?: { id: string; verdict: string }
 }
 
-/** What stands under a key. */
+/** The holder as it is stored. */
 export interface StoredHolder extends KeyHolder {
-  /** The id it was given when it came. */
+  /** The id it was given when it was submitted. */
   submissionId: string
   /** The same, unless its time was changed before it fired. */
   executionId: string
@@ -43,7 +43,7 @@ export interface KeyPosition {
 
 /**
  * Looks at the next `limit` rows after `after` and removes those whose submission has ended and whose window is over.
- * Answers where it got to; null: that was the end. Locks: dedupes by key (SKIP LOCKED).
+ * Returns the last row it looked at; null: that was the end. Locks: dedupes by key (SKIP LOCKED).
  */
 export async function pruneKeys(database: Database, after: KeyPosition, limit: number): Promise<KeyPosition | null> {
   const rows = await database.query<KeyPosition & { seen: number }>(

@@ -24,7 +24,7 @@ export type Settlement =
   | { verdict: Extract<DedupeVerdict, 'KEPT'>; executionId: string }
   | { verdict: 'REFUSED'; error: string }
 
-/** Notes what came of a request that created nothing. Harmless if another node was quicker. */
+/** Records the verdict on a request that created nothing. Harmless if another node was quicker. */
 export async function settleDedupeRequest(database: Database, id: string, settlement: Settlement): Promise<void> {
   const { verdict } = settlement
   await database.query(
@@ -42,7 +42,7 @@ export async function settleDedupeRequest(database: Database, id: string, settle
   )
 }
 
-/** What a caller got for an enqueue in SQL: the execution that stands, or that it is not decided. Null: it is no such id. */
+/** What a caller got for an enqueue in SQL: the execution that holds the key, or that it is not decided. Null: it is no such id. */
 export async function readDedupeRequest(
   database: Database,
   tenant: string,

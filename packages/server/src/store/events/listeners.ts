@@ -3,14 +3,14 @@ import type { Database } from '../database.ts'
 export interface Heard {
   tenant: string
   /**
-   * Every change after this event was told, and its event is still there. Null: the tenant was not listened to just now,
+   * Events are complete after this one and still stored. Null: the tenant had no listeners just now,
    * and changes may be under way that do not know yet that it is; see `confirmListening`.
    */
   sinceEventId: number | null
 }
 
 /**
- * From now on, and for `forMs`, changes of these tenants are told. Where nobody has listened until shortly before now, it
+ * From now on, and for `forMs`, changes of these tenants write events. Where there were no listeners until shortly before now, it
  * begins anew: a change that began a moment after the old time was over must not have been missed unnoticed, hence the
  * margin. Locks: event_listeners by tenant.
  */
@@ -34,8 +34,8 @@ export async function listenTo(
 }
 
 /**
- * From now on everything is told: nobody is left who does not know. Where that begins is an id of its own, larger than any
- * that was given out before: whoever stood at an older one finds that something may be missing. Answers what stands, perhaps
+ * From now on all events are written: every transaction under way knows of the listeners. Where that begins is an id of its own, larger than any
+ * that was given out before: a listener at an older id learns that events may be missing. Returns what is stored, perhaps
  * from another node.
  */
 export async function confirmListening(database: Database, tenants: string[]): Promise<Heard[]> {

@@ -24,7 +24,7 @@ export async function pruneEvents(database: Database, keptMs: number, limit: num
   return rows[0]!.n
 }
 
-/** Forgets tenants that nobody listens to any more. */
+/** Removes tenants without listeners. */
 export async function forgetListeners(database: Database): Promise<void> {
   await database.query(
     'forget-listeners',

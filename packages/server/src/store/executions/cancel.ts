@@ -25,7 +25,7 @@ export interface Why {
 const againMs = 5
 const maxRounds = 400
 
-/** Asks again, each time in a transaction of its own, for what moved or was held by whoever is ending it. */
+/** Asks again, each time in a transaction of its own, for executions that moved or were locked by a concurrent end. */
 export async function cancel(database: Database, ids: string[], why: Why): Promise<Cancelled[]> {
   const answers: Cancelled[] = []
   let left = ids
@@ -50,7 +50,7 @@ function cancelOnce(database: Database, ids: string[], why: Why): Promise<Row[]>
   return database.query<Row>('cancel', 'select * from carillon.cancel($1, $2, $3, $4)', values)
 }
 
-/** Passing trouble, like PostgreSQL's own lock_not_available: a handler's open transaction has completed the execution. */
+/** Transient, like PostgreSQL's own lock_not_available: a handler's open transaction has completed the execution. */
 class ExecutionsHeld extends Error {
   readonly code = '55P03'
 

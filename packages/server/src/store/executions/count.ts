@@ -2,7 +2,7 @@ import type { Database } from '../database.ts'
 
 const most = 100_000
 
-/** How many executions stand where, each counted up to 100,000. Reads the primary keys of three short tables. */
+/** How many executions are in each queue table, counted up to 100,000. Reads the primary keys of three short tables. */
 export async function countExecutions(
   database: Database,
 ): Promise<{ ready: number; running: number; retrying: number }> {

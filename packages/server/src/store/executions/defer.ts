@@ -2,7 +2,7 @@ import { outsideWorkerId } from '../../domain/outside-worker.ts'
 import type { Database } from '../database.ts'
 import type { AttemptVerdict } from './report.ts'
 
-/** An execution whose end somebody else will report. */
+/** An execution whose outcome an external system will report. */
 export interface Deferral {
   executionId: string
   fence: number

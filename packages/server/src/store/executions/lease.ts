@@ -11,7 +11,7 @@ export interface LaneReading {
   turn: number
 }
 
-/** A free place in a worker. */
+/** A free slot of a worker. */
 export interface Slot {
   workerId: string
   prefetched: boolean
@@ -61,7 +61,7 @@ export interface ReadyKey {
 }
 
 /**
- * What stands in the queue of a pool: of each lane the first ones and a few of the last, which tell whether any can be leased.
+ * The queue of a pool: of each lane the first ones and a few of the last, which tell whether any can be leased.
  * Index: ready_pkey.
  */
 export async function readReadyKeys(database: Database, pool: string, limit: number): Promise<ReadyKey[]> {
@@ -104,7 +104,7 @@ export function leasedOf({ worker_id, lane, leased, reached, executions }: Lease
   return { workerId: worker_id, lane, count: leased, reached, executions }
 }
 
-/** The executions themselves, for whoever has to look into them. */
+/** The executions, parsed. */
 export function leasedExecutions(executions: string): LeasedExecution[] {
   const leased: MinimalExecution[] = JSON.parse(`[${executions}]`)
   return leased.map(completeLeased)

@@ -53,7 +53,7 @@ export async function readPlacement(database: Database, executionId: string): Pr
   return rows[0] ?? null
 }
 
-/** How many stand before it in its lane and in the lanes above, counted up to `most`. Index: ready_pkey. */
+/** How many are before it in its lane and in the lanes above, counted up to `most`. Index: ready_pkey. */
 export async function countAhead(
   database: Database,
   { executionId, most }: { executionId: string; most: number },
@@ -78,7 +78,7 @@ export interface ServingWorker {
   running: number
 }
 
-/** The workers that serve a pool for a tenant. Reads all of `workers` and of `running`. */
+/** The workers that serve a pool for a tenant. Reads all of `workers` and `leases`. */
 export async function readServing(
   database: Database,
   { tenant, pool, handler }: { tenant: string; pool: string; handler: string },

@@ -16,8 +16,8 @@ export interface ExecutionRules {
 }
 
 /**
- * The rules of executions, by id. Only failures need them, so a success costs nothing. What lies before a person brought an
- * execution back was another life.
+ * The rules of executions, by id. Only failures need them, so a success costs nothing. What came before a
+ * replay does not count.
  */
 export async function readRules(database: Database, ids: string[]): Promise<Map<string, ExecutionRules>> {
   const rows = await database.query<{

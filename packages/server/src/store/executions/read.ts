@@ -22,7 +22,7 @@ type NotStored =
   | 'timeline'
   | 'dagRunId'
 
-/** One line of the ledger, with the state that follows from where the row stands. Times in milliseconds. */
+/** One line of the ledger, with the state that follows from the table that holds its row. Times in milliseconds. */
 export interface ExecutionRecord extends Timed<Omit<Execution, NotStored>, Instants, number> {
   lane: number
   /** JSON text, as are result and payload. */
@@ -104,7 +104,7 @@ export async function readLog(database: Database, tenant: string, executionId: s
   return rows[0]?.log ?? null
 }
 
-/** Which of these have ended, or were cancelled before they fired. For those who wait for a result. */
+/** Which of these have ended, or were cancelled before they fired. For callers that wait for a result. */
 export async function readEnded(database: Database, ids: string[]): Promise<Set<string>> {
   const rows = await database.query<{ execution_id: string }>(
     'read-ended',

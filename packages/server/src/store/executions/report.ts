@@ -3,7 +3,7 @@ import type { FailureState } from '../../domain/execution-state.ts'
 import { bigints, jsonbs, texts, uuids } from '../arrays.ts'
 import type { Database } from '../database.ts'
 
-/** How an attempt ended, decided: what the ledger shall say. */
+/** The outcome of an attempt with the decision about the execution. */
 export interface AttemptEnd extends HeldExecution {
   outcome: 'SUCCEEDED' | FailureState | 'CANCELLED' | 'HANDED_BACK' | 'COMPLETED_IN_TRANSACTION'
   /** RETRY_UNBEGUN: only if its handler has not begun by then; else it is BUSY, and to be looked at again. */
@@ -24,7 +24,7 @@ export interface Reported {
   /** In the order of the input. BUSY: the row is locked, report again. */
   verdicts: ReportVerdict[]
   ended: string[]
-  /** The earliest time at which something comes back. */
+  /** The earliest time at which an execution returns to the queue. */
   retryDue: number | null
 }
 

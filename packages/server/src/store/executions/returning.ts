@@ -1,5 +1,5 @@
 /**
- * What comes back to `ready` at a time: retries (and hand-backs), and what callers enqueued in their own transactions.
+ * What enters `ready` at a given time: retries, hand-backs, and submissions of callers' transactions.
  * Two tables, one shape: read what is due soon, later move it with a tag.
  */
 import type { Database } from '../database.ts'

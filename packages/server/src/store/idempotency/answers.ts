@@ -15,7 +15,7 @@ export interface AnswerEntry extends RequestKey {
   answer: string
 }
 
-/** Makes the entry of a request from what came of it, before the commit. */
+/** Builds the entry of a request from its result, before the commit. */
 export interface Once<Made> {
   key: RequestKey
   answer: (made: Made) => string | Promise<string>
@@ -25,7 +25,7 @@ export async function entryOf<Made>(once: Once<Made> | undefined, made: Made): P
   return once === undefined ? null : { ...once.key, answer: await once.answer(made) }
 }
 
-/** Thrown instead of doing it again; whoever took the request reads the answer and repeats it. */
+/** Thrown instead of doing it again; the route reads the answer and repeats it. */
 export class AnsweredBefore extends Error {
   constructor() {
     super('the request was answered before')
@@ -55,7 +55,7 @@ export async function readAnswer(
   return rows[0] ?? null
 }
 
-/** Removes answers that count no more, at most `limit`. Index: idempotency_at. */
+/** Removes expired answers, at most `limit`. Index: idempotency_at. */
 export async function pruneAnswers(database: Database, limit: number): Promise<number> {
   const rows = await database.query<{ n: number }>(
     null,

@@ -1,6 +1,6 @@
 import type { Database } from '../database.ts'
 
-/** Notes with which tz database schedules are computed from now on, and since when, if it was another one. Locks: the row. */
+/** Records the tz version that schedules are computed with from now on, if it has changed. Locks: the row. */
 export async function noteTzVersion(database: Database, tzVersion: string): Promise<void> {
   await database.query(
     null,

@@ -23,13 +23,13 @@ export interface NewWork {
   keyClaim?: KeyClaim
 }
 
-/** Up to so many are written as quickly as anything else. */
+/** Up to this many are written as quickly as anything else. */
 const ordinarySize = 1_000
 /** Others wait for none of these locks; but those who read `ready` look back six seconds, no further, and every two. */
 const largeMs = 4_000
 
 /**
- * False: nothing was written, because the key of a job was taken or what holder under the dedupe key has changed; look
+ * False: nothing was written, because the key of a job was taken or the holder of the dedupe key has changed; look
  * again. Throws AnsweredBefore. See functions/submissions/create_work.sql.
  */
 export async function createWork(database: Database, work: NewWork): Promise<boolean> {

@@ -3,14 +3,14 @@ import type { Database } from '../database.ts'
 export interface FailingJob {
   tenant: string
   jobId: string
-  /** So many dead letters in a row. */
+  /** Dead letters in a row. */
   failures: number
 }
 
 /**
- * Of the jobs of these executions, the active ones that ask to be paused after so many dead letters in a row and have
- * them. Nothing is counted anywhere: the newest executions say it. SKIPPED and CANCELLED ones say nothing, and of those no
- * more than a thousand are passed over; nor does what ended before the job was changed or resumed: that is a new chance. Locks: none. Indexes: executions_pkey, jobs_by_id, executions_job.
+ * Of the jobs of these executions, the active ones that have reached their
+ * `pauseAfterFailures`. The failures are counted from the newest executions. SKIPPED and CANCELLED ones do not count, and at
+ * most a thousand of them are passed over; nor does what ended before the job was last changed or resumed. Locks: none. Indexes: executions_pkey, jobs_by_id, executions_job.
  */
 export function readFailing(database: Database, executionIds: string[]): Promise<FailingJob[]> {
   return database.query<FailingJob>(

@@ -1,4 +1,4 @@
-/** Rows of long work: created, read, stopped. */
+/** Rows of operations: created, read, stopped. */
 import type { Operation, Timed } from '@carillon/contract'
 import type { Database } from '../database.ts'
 import type { Selection } from '../executions/select.ts'
@@ -79,7 +79,7 @@ export async function countUnderWay(database: Database, tenant: string): Promise
   return rows[0]!.n
 }
 
-/** Stops it where it stands. False: it is over already. A step under way is waited for. */
+/** Stops it after its current step. False: it is over already. A step under way is waited for. */
 export async function stopOperation(
   database: Database,
   { operationId, actor }: { operationId: string; actor: string },

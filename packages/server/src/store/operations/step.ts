@@ -1,4 +1,4 @@
-/** Steps of long work. Each names the fence of whoever took the operation up. See functions/operations/operate.sql and backfill.sql. */
+/** Steps of operations. Each names the fence of the node that took it up. See functions/operations/operate.sql and backfill.sql. */
 import type { Fill } from '../../domain/schedule/backfill.ts'
 import type { Database } from '../database.ts'
 import type { OperationRecord } from './operations.ts'
@@ -31,7 +31,7 @@ export async function stepCancel(database: Database, step: Step, what: string): 
   return rows.map((row) => ({ executionId: row.execution_id, workerId: row.worker_id, fence: row.fence }))
 }
 
-/** Answers how many came back. */
+/** Returns how many were replayed. */
 export async function stepRetry(database: Database, step: Step): Promise<number> {
   const rows = await database.query<{ n: number }>(
     'step-retry',
@@ -48,7 +48,7 @@ export async function stepPurge(database: Database, step: Step): Promise<void> {
   ])
 }
 
-/** Goes on behind what cannot be dealt with; `ids` stay open. */
+/** Skips what cannot be processed; `ids` stay open. */
 export async function stepOver(database: Database, step: Step, passed: number): Promise<void> {
   await database.query('step-over', 'select carillon.operate_over($1,$2,$3,$4,$5,$6,$7,$8)', [
     ...valuesOf(step),

@@ -1,6 +1,6 @@
 /**
  * Partitions of the ledger and of its endings, by range of id and therefore of time. A new one is built aside and then
- * attached, which blocks nobody; an old one is detached concurrently and then dropped. There is no default partition:
+ * attached, which blocks no one; an old one is detached concurrently and then dropped. There is no default partition:
  * it would make every attach scan it.
  */
 import type pg from 'pg'

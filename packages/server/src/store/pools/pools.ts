@@ -71,7 +71,7 @@ export async function createPool(
   return rows[0]!.claimed
 }
 
-/** Stops or starts leasing from a pool. What is so already is not put on record again. */
+/** Stops or starts leasing from a pool. A repeat is not recorded again. */
 export async function pausePool(
   database: Database,
   { key, paused, actor }: { key: string; paused: boolean; actor: string },

@@ -1,10 +1,10 @@
 /**
  * One bad row never stops the others. Every duty that works through rows in batches does it through here: if a call fails with
- * an error that can be a row's own, the batch is bisected until the row is alone; that row is set aside with its error, and the
+ * an error that can be a row's own, the batch is bisected until the row is alone; that row is quarantined with its error, and the
  * rest goes on.
  *
- * What must stay true: trouble with the database or the way to it sets nothing aside. And a defect that fails for every row must
- * not empty a queue: if many rows in a row fail alike and none passes, only a few more are set aside each time, the duty backs
+ * What must stay true: trouble with the database or the network quarantines nothing. And a bug that fails for every row must
+ * not empty a queue: if many rows in a row fail alike and none passes, only a few more are quarantined each time, the duty backs
  * off, and the log says so. See docs/decisions/0032-quarantine.md.
  */
 import type { QuarantineSource } from '@carillon/contract'
@@ -14,30 +14,30 @@ import type { Database } from '../database.ts'
 import { codeOf, isOfData } from '../trouble.ts'
 import { type BadRow, type QueueRow, type SetAsideVerdict, setAside } from './set-aside.ts'
 
-/** So many rows may fail alike, one after the other and none passing, before the call itself is suspected. */
+/** After this many rows in a row with the same error, the call itself is suspected. */
 const mostAlike = 100
-/** While it is, so many are set aside of each batch. */
+/** While it is, at most this many of a batch are quarantined. */
 const mostInDoubt = 20
-/** Of what is set aside at once, so many are logged one by one. */
+/** Of rows quarantined at once, this many are logged one by one. */
 const mostLogged = 20
-/** Set aside in one statement: it must stay far below the statement timeout. */
+/** Quarantined in one statement: it must stay far below the statement timeout. */
 const mostAtOnce = 500
 
 export interface Isolated<Item, Answer> {
   /** What was done, in parts, each with its answer. */
   done: { items: Item[]; answer: Answer }[]
-  /** Set aside, or gone meanwhile. */
+  /** Quarantined, or gone meanwhile. */
   bad: Item[]
   /** To be tried again later, because of `stoppedBy`. */
   left: Item[]
-  /** Null: everything was dealt with. Whoever has put back what is left throws it, to be called again after a pause. */
+  /** Null: everything was dealt with. Otherwise the caller puts back the rest and throws, to be called again after a pause. */
   stoppedBy: { error: unknown } | null
 }
 
 export interface IsolationOptions {
   database: Database
   logger: Logger
-  /** Told of each row that was set aside. */
+  /** Called with each row that was quarantined. */
   onSetAside?: (source: QuarantineSource) => void
 }
 

@@ -1,7 +1,7 @@
 /** The ways out of quarantine. See functions/quarantine/quarantine.sql. */
 import type { Database } from '../database.ts'
 
-/** KEPT: a row with its key stands there already. RESUME: it is a schedule, and its job has to be resumed. */
+/** KEPT: a row with its key is there already. RESUME: it is a schedule, and its job has to be resumed. */
 export type ReleaseVerdict = 'RELEASED' | 'MISSING' | 'KEPT' | 'RESUME'
 
 export async function release(database: Database, quarantineId: number, actor: string): Promise<ReleaseVerdict> {
@@ -37,7 +37,7 @@ export async function leave(database: Database, quarantineId: number, actor: str
   )
 }
 
-/** Entries of schedules whose jobs are no longer paused: somebody resumed, changed or deleted them. */
+/** Entries of schedules whose jobs were resumed, changed or deleted since. */
 export async function leaveResumed(database: Database): Promise<void> {
   await database.query(
     'leave-resumed',

@@ -26,7 +26,7 @@ export interface Occurrence {
 }
 
 export interface Fired {
-  /** Jobs whose schedule moved. The others were changed, locked or led by somebody else meanwhile. */
+  /** Jobs whose schedule moved. The others were changed, locked, or moved to another leader meanwhile. */
   moved: string[]
   fired: number
   duplicates: number

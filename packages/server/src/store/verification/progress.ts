@@ -30,11 +30,11 @@ export interface Progress {
   wrong: number
   lost: number
   late: number
-  /** Executions that should have ended, or moved on, when somebody last looked. */
+  /** Executions that should have ended, or moved on, at the last look. */
   stuckNow: number
 }
 
-/** Null: nobody has begun. */
+/** Null: not begun. */
 export async function readProgress(database: Database): Promise<Progress | null> {
   const rows = await database.query<Omit<Progress, 'pass'> & { to: number | null; position: string | null }>(
     'verify-read-progress',
@@ -46,7 +46,7 @@ export async function readProgress(database: Database): Promise<Progress | null>
   return { ...progress, pass: to === null ? null : { to, position: position! } }
 }
 
-/** Begins to watch: what was due before is left to whoever asks for it. */
+/** Starts the record: what was due before is left to `carillon verify`. */
 export async function beginWatching(database: Database, from: number): Promise<void> {
   await database.query(
     null,
@@ -55,7 +55,7 @@ export async function beginWatching(database: Database, from: number): Promise<v
   )
 }
 
-/** The first time that a schedule stands at. Null: none is to come. Index: schedules_due. */
+/** The earliest nominal time of all schedules. Null: none is to come. Index: schedules_due. */
 export async function readOldestDue(database: Database): Promise<number | null> {
   const rows = await database.query<{ due: number | null }>(
     'verify-read-oldest-due',
@@ -73,7 +73,7 @@ export interface Note {
 }
 
 export interface Step {
-  /** Where the pass began and the step before ended (null: it begins). If it is not so any more, somebody else goes on. */
+  /** Where the pass began and the step before ended (null: it begins). If that has changed, another node continues the pass. */
   from: number
   seen: string | null
   /** Null: the pass is over. */
@@ -89,7 +89,7 @@ export interface Step {
   findings: Note[]
 }
 
-/** Writes down a step and what it found, in one go. False: somebody else did. Locks: the row. */
+/** Records a step and its findings. False: another node did. Locks: the row. */
 export async function writeStep(database: Database, step: Step): Promise<boolean> {
   const rows = await database.query<{ written: boolean }>(
     'verify-write-step',
@@ -113,7 +113,7 @@ export async function writeStep(database: Database, step: Step): Promise<boolean
   return rows[0]!.written
 }
 
-/** Writes down how many executions are stuck now, and those that were not before. Locks: the row. */
+/** Records how many executions are stuck now, and which are new. Locks: the row. */
 export async function writeStuck(
   database: Database,
   { now, more, notes }: { now: number; more: number; notes: Note[] },

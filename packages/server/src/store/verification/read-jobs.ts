@@ -21,7 +21,7 @@ export interface VerifiedJob {
   state: JobState
   createdAt: number
   updatedAt: number
-  /** Where its schedule stands. */
+  /** The position of its schedule. */
   nominal: number | null
   /** By version: the present one, and those of the spans. */
   definitions: Map<number, FireDefinition>

@@ -10,7 +10,7 @@ export interface PastTime {
   why: RowFault
 }
 
-/** At most `limit`. `lostMs`: a worker silent for that long is lost; null: nobody is taken for lost. */
+/** At most `limit`. `lostMs`: a worker silent for that long is lost; null: no worker counts as lost. */
 export async function readPastTime(
   database: Database,
   { lostMs, limit }: { lostMs: number | null; limit: number },

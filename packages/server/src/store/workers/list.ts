@@ -14,7 +14,7 @@ export interface WorkerFilter {
   limit: number
 }
 
-/** By id. Index: workers_pkey; reads all of `running`, once. */
+/** By id. Index: workers_pkey; reads all leases once. */
 export async function readWorkers(database: Database, filter: WorkerFilter): Promise<ListedWorker[]> {
   const rows = await database.query<{
     worker_id: string

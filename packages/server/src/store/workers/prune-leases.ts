@@ -2,7 +2,7 @@ import type { Database } from '../database.ts'
 
 /**
  * Removes what no holder is left for: completions that were committed after their execution had ended, notes, and leases of which
- * nothing is held, which only somebody's own hand leaves behind. Leases that somebody has locked stay. Reads all of them.
+ * nothing is held, which only manual changes leave behind. Locked leases stay. Reads all of them.
  */
 export async function pruneLeases(database: Database): Promise<void> {
   const held = (fence: string, id: string) => `exists (select from carillon.executions e

@@ -53,7 +53,7 @@ export async function seeWorkers(database: Database, workerIds: string[]): Promi
   return new Set(rows.map((row) => row.worker_id))
 }
 
-/** Those of these workers that somebody heard of within `silentMs`. Index: workers_pkey. */
+/** Those of these workers that some node heard of within `silentMs`. Index: workers_pkey. */
 export async function readLive(database: Database, workerIds: string[], silentMs: number): Promise<Set<string>> {
   const rows = await database.query<{ worker_id: string }>(
     'read-live',

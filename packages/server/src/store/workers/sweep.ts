@@ -16,12 +16,12 @@ export interface Stray {
  * What is running and should not be any more.
  *
  * Overdue: attempts past their timeout or the grace after a cancel; and handlers silent for longer than they may be, if that
- * is not longer than `watchedMs`, the time for which anybody could have heard them. Lost: what is with workers not heard of
- * since `lostMs` ago, or that no longer exist (null: nobody is taken for lost); not what is left to somebody outside, who is
+ * is not longer than `watchedMs`, the time for which some node could have heard them. Lost: what is with workers not heard of
+ * since `lostMs` ago, or that no longer exist (null: no worker counts as lost); not deferred ones, whose external system is
  * not heard of until the end.
  *
  * Reads all leases, and the ledger only for what they cover where the lease itself is past its time or its worker lost. Locks: what
- * somebody has locked is left to him. `only`: of these leases.
+ * other transactions have locked is left to them. `only`: of these leases.
  */
 export async function readStrays(
   database: Database,
@@ -53,7 +53,7 @@ export async function readStrays(
   }))
 }
 
-/** Forgets workers silent for so long, and answers them; those that still hold something stay until it is taken over. */
+/** Removes workers silent for this long, and returns them; those that still hold something stay until it has ended. */
 export async function removeSilent(
   database: Database,
   silentMs: number,
@@ -116,7 +116,7 @@ export async function readWaitingKeys(database: Database, limit: number): Promis
   return database.query(null, 'select execution_id "executionId" from carillon.waiting limit $1', [limit])
 }
 
-/** Lets go what waits though nothing is in its way any more; of `only` if given. */
+/** Releases what waits although nothing blocks it any more; of `only` if given. */
 export async function releaseStranded(database: Database, only: string[] | null = null): Promise<boolean> {
   const rows = await database.query<{ due: unknown }>(
     'release-stranded',

@@ -29,7 +29,7 @@ export class ProcessGroup {
     const child = this.#child
     child.stdout.on('data', (chunk: Buffer) => onOutput('stdout', chunk))
     child.stderr.on('data', (chunk: Buffer) => onOutput('stderr', chunk))
-    // A program that does not read its input closes it: that is its affair.
+    // A program that does not read its input may close it.
     child.stdin.on('error', () => {})
     child.stdin.end(input)
     this.ended = new Promise((resolve, reject) => {
@@ -56,7 +56,7 @@ export class ProcessGroup {
     try {
       process.kill(-pid, signal)
     } catch {
-      // Nobody is left in it.
+      // The group is empty.
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Somebody outside reports how an execution ended, with the token that the request to the target carried. */
+/** An external system reports the outcome of a deferred execution, with the token that the request to the target carried. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { CarillonError, type ErrorDetail } from '@carillon/contract'
 import { api, type CompletionInput } from '@carillon/contract/api'

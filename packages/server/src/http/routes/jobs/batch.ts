@@ -12,7 +12,7 @@ import { checker } from '../../validation.ts'
 
 const check = checker(JobInputSchema, 'body')
 
-/** Each is checked by itself, so that with `partial` one that is wrong does not stand in the way of the others. */
+/** Each is checked by itself, so that with `partial` an invalid one does not block the others. */
 export const createJobs = route(api.createJobs, (request, { database, submissions }) =>
   answerOnce(api.createJobs, request, database, async (key) => {
     const { jobs, partial = false } = request.body
@@ -24,7 +24,7 @@ export const createJobs = route(api.createJobs, (request, { database, submission
   }),
 )
 
-/** What is told of all items together; after that each is told the first thing only. */
+/** Problems reported for all items together; beyond that each item reports its first only. */
 const mostDetails = 1_000
 
 async function allWanted(items: unknown[], traceparent: string | undefined): Promise<Wanted[]> {

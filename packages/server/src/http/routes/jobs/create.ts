@@ -7,7 +7,7 @@ import { etagOf } from '../../if-match.ts'
 import { route } from '../../route.ts'
 import { traceparentOf } from '../../traceparent.ts'
 
-/** 201: it is new. 200: the job with this key, or what stands under the dedupe key, was there already. */
+/** 201: it is new. 200: the job with this key, or the holder of the dedupe key, was there already. */
 export const createJob = route(api.createJob, (request, { database, submissions }) =>
   answerOnce(api.createJob, request, database, async (key) => {
     const { payload, ...rest } = request.body

@@ -9,7 +9,7 @@ import { jobRoute } from './job-route.ts'
 
 const shown = 10
 
-/** Also one that is DELETED, and one that is only in the ledger: whoever has an id wants to know what became of it. */
+/** Also one that is DELETED, and one that is only in the ledger: the holder of an id wants to know what became of it. */
 export const getJob = jobRoute(api.getJob, async ({ caller }, { database, executions }, jobId) => {
   const { tenant } = caller
   const job = (await readKeptJob(database, tenant, jobId)) ?? (await readLedgerJob(database, tenant, jobId))

@@ -6,7 +6,7 @@ import { answerOnce, rendering } from '../../idempotency.ts'
 import { traceparentOf } from '../../traceparent.ts'
 import { jobRoute } from './job-route.ts'
 
-/** What overlap forbids is recorded as SKIPPED and refused: whoever asks for a run must not take it for one. */
+/** What overlap forbids is recorded as SKIPPED and refused: the caller must not take it for a run. */
 export const triggerJob = jobRoute(api.triggerJob, (request, { database, jobs }, jobId) =>
   answerOnce(api.triggerJob, request, database, async (key) => {
     const { body, headers, caller } = request

@@ -28,7 +28,7 @@ export const reportExecutions = route(
       progress.push({ ...keyOf(said), progress: progressText(said, tooLarge) })
     }
     const began = (body.began ?? []).map(keyOf)
-    // Of a worker that nobody knows nothing can be compared; but the fences say whether its outcomes count.
+    // Without a known worker there is nothing to compare held executions with; the fences still decide about its outcomes.
     const held = worker ? (body.held?.map(keyOf) ?? null) : null
     const answer = await workerSessions.report({ workerId, outcomes, began, progress, held }, owner)
     if (!worker) {

@@ -70,7 +70,7 @@ begin
 end $$;
 
 -- Removes rows older than the retention, oldest first, at most p_limit; answers how many. SECURITY DEFINER, for nodes: they may only add
--- to the audit. A trigger refuses every younger row, whoever asks. Index: audit_pkey.
+-- to the audit. A trigger refuses to delete younger rows, for every role. Index: audit_pkey.
 create or replace function carillon.prune_audit(p_limit int) returns int
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp

@@ -3,7 +3,7 @@
 --
 -- p_origin null: the ledger has them, and they only become ready again. p_admitted false: they come back through `retries`, which the
 -- caller writes. p_fired_at: when they were put on record, if not now. An id that the ledger has already is left out; p_fresh: there
--- is none, because nobody else makes these ids. Answers which were created.
+-- is none, because the ids are new. Returns which were created.
 -- Locks: its own rows, by id if they come sorted; the caller keeps others from creating the same ones.
 -- Figures: one statement unfolds all rows once. [m] SUBMIT(500) median 21.2 -> 18.5 us an execution, best 16.8 -> 16.5, beside a
 -- statement for each table. Looking for those that are there costs 3 buffers a row, as ON CONFLICT would; SUBMIT does without.
@@ -84,7 +84,7 @@ begin atomic
     where b.key is null and b.state is null group by b.pool, b.lane) r;
 end;
 
--- Brings executions that the ledger has back to `ready`, under the tags that it has now. Answers the hints.
+-- Puts executions of the ledger into `ready` again, under the tags that it has now. Returns the hints.
 -- Locks: none; the caller holds the ledger rows.
 create or replace function carillon.readmit(p_ids uuid[]) returns jsonb
 language plpgsql volatile

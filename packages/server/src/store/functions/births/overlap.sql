@@ -1,5 +1,5 @@
 -- What new executions of jobs that limit overlap may do, in the order of the input: READY, WAIT, SKIP, REPLACED (a newer
--- one of the same call takes its place), or BUSY: one that has to be cancelled is held by whoever is ending it, so the
+-- one of the same call takes its place), or BUSY: one that has to be cancelled is locked by a concurrent end, so the
 -- job cannot go on now. The caller holds the schedule rows of the jobs, so two callers never decide at once, and writes
 -- the ledger rows afterwards: what was decided earlier in a call counts for what comes later in it.
 --

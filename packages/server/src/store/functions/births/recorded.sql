@@ -1,4 +1,4 @@
--- An occurrence as it is put on record without having fired: SKIPPED, or DEAD because it cannot be processed.
+-- The ledger row of an occurrence that did not fire: SKIPPED, or DEAD because it cannot be processed.
 create or replace function carillon.recorded(
   p_id uuid, p_job uuid, p_version int, p_tenant text, p_pool text, p_lane smallint, p_handler text, p_scheduled_for timestamptz,
   p_due_at timestamptz, p_labels jsonb, p_state text, p_reason text, p_skipped_last timestamptz, p_skipped_count int)

@@ -1,7 +1,7 @@
--- Lets go what waits for executions of these jobs to end, unless another live one is still in the way. It re-enters
+-- Releases what waits for executions of these jobs to end, unless another live one still blocks it. It re-enters
 -- through `retries`, due now, so that the shard's leader gives it a tag. Called by whatever ends an execution and by the
 -- sweeper, which finds what two reports at the same moment each left to the other.
--- Locks: waiting by id (SKIP LOCKED: whoever holds the row releases or ends it), retries.
+-- Locks: waiting by id (SKIP LOCKED: the holder of the row lock releases or ends it), retries.
 create or replace function carillon.release_waiting(p_jobs uuid[], p_now timestamptz) returns timestamptz
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
@@ -13,7 +13,7 @@ declare
     select distinct on (w.key) w.execution_id
     from unnest(p_jobs) i(job_id)
     join carillon.waiting w on w.key = 'job:' || i.job_id
-    -- One that the ledger does not have would be let go in the place of one that waits.
+    -- One without a ledger row would be released in place of one that waits.
     join carillon.executions e on e.execution_id = w.execution_id
     left join carillon.schedules s on s.job_id = i.job_id
     where not exists (

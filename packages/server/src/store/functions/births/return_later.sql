@@ -1,5 +1,5 @@
--- Lets executions come back to the queue at a time, through `retries`, so that the leader of their shard gives them a tag. p_state:
--- what they show meanwhile. One that is to come back already stays as it is. Answers the time, or null if there is none.
+-- Schedules executions to return to the queue, through `retries`, so that the leader of their shard gives them a tag. p_state:
+-- the state they show meanwhile. One that is in `retries` already stays as it is. Returns the time, or null if there is none.
 -- Locks: its own rows. The caller holds the ledger rows.
 create or replace function carillon.return_later(p_ids uuid[], p_due timestamptz, p_state text) returns timestamptz
 language plpgsql volatile

@@ -1,5 +1,5 @@
 -- CANCEL: ends executions that have not started, and flags those that run. It follows the row: LEASE, REPORT or FIRE may
--- move it from one table to the next between two statements. What moved away meanwhile, or is held by whoever is
+-- move it from one table to the next between two statements. What moved away meanwhile, or is locked by a transaction
 -- ending it, is BUSY: the caller asks again in a transaction of its own, so no lock is held while waiting for another.
 --
 -- Locks: leases by id (SKIP LOCKED: a report under way decides), executions by id, waiting, retries, ready.

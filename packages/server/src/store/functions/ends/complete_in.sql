@@ -18,7 +18,7 @@ begin
     raise exception 'carillon.complete_in: the result is nested more than 96 deep' using errcode = '22023',
       hint = 'Flatten it, or store the data elsewhere and return a reference to it.';
   end if;
-  -- Whoever takes the execution away from its worker locks the row FOR UPDATE, and waits for nobody: it stays with us until we end.
+  -- Taking the execution from its worker needs the row FOR UPDATE without waiting: it stays ours until this transaction ends.
   select e.tenant, e.state, e.fence into v_row from carillon.executions e where e.execution_id = complete_in.execution_id for key share;
   if found and carillon.may_act_for(v_row.tenant) and v_row.state is null and coalesce(v_row.fence, -1) < complete_in.fence
       and exists (select from carillon.leases l where l.lease_id = complete_in.fence >> 10

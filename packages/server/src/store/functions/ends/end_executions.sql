@@ -1,8 +1,8 @@
 -- END: the one place where executions end: the ledger row is written, ends other than SUCCEEDED are put on record, listeners are told, and
--- what waited for them is let go. One array for each column, null: none has it.
+-- what waited for them is released. One array for each column, null: none has it.
 --
 -- p_states null: all have SUCCEEDED. p_fences: under which each was held; one that has ended, or has come back under this fence or a
--- later one, is left alone. Null: they were held by nobody, and the caller has locked them. p_entries: what their histories say of it.
+-- later one, is left alone. Null: no lease held them, and the caller has locked them. p_entries: what their histories say of it.
 -- Answers which have ended. `due`: the earliest time at which something comes back because of it.
 -- Locks: executions by id if they come sorted, then see release_waiting. Index: executions_pkey.
 create or replace function carillon.end_executions(

@@ -1,5 +1,5 @@
 -- Start windows and deadlines whose time has come. What has not started is ended here; what runs past its deadline is
--- told to stop and ends through REPORT. What is held by whoever is ending it keeps its entry for the next sweep. An
+-- told to stop and ends through REPORT. What a concurrent end has locked keeps its entry for the next sweep. An
 -- entry counts only if the ledger still says so: a replay begins without. p_only: nothing but these, to find which one makes a
 -- call fail.
 -- Locks: deadlines (SKIP LOCKED), leases by id (SKIP LOCKED), then see end_pending.

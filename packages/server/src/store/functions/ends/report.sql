@@ -1,9 +1,9 @@
--- REPORT: takes over how attempts ended. Every entry names its fence; one that holds no lease changes nothing.
+-- REPORT: records the outcomes of attempts. Every entry names its fence; one whose lease is gone changes nothing.
 --
 -- p_outcomes: SUCCEEDED, FAILED, TIMED_OUT, WORKER_LOST, CANCELLED, HANDED_BACK, COMPLETED_IN_TRANSACTION; null: all have SUCCEEDED.
 -- p_nexts, for what did not succeed: RETRY (back at p_retries_at) or DEAD (p_reasons says why); decided by
--- domain/retry.ts from the policy. RETRY_UNBEGUN: if its handler has begun since somebody looked, it is BUSY instead. Two
--- things go before what the report says: that the handler's own transaction committed the result makes it SUCCEEDED, that somebody
+-- domain/retry.ts from the policy. RETRY_UNBEGUN: if its handler has begun since the caller looked, it is BUSY instead. Two
+-- things go before what the report says: that the handler's own transaction committed the result makes it SUCCEEDED, that a person
 -- asked to cancel makes whatever did not succeed CANCELLED.
 -- Verdicts, in the order of the input: ACCEPTED, REFUSED (an old fence, or another outcome than the one that was taken over
 -- under this fence; put on record), BUSY (it is being completed in a transaction: report again with the next batch). No verdicts at
@@ -116,7 +116,7 @@ begin
   -- What has to be waited for comes first, and by id.
   perform from unnest(p_ids, p_outcomes) i(id, outcome) join carillon.executions e on e.execution_id = i.id
   where coalesce(i.outcome, 'SUCCEEDED') = 'SUCCEEDED' and e.state is null order by e.execution_id for no key update of e;
-  -- Whoever completes an execution in a transaction of their own holds its ledger row: it is left to them.
+  -- A transaction that completes the execution holds its ledger row: it is left to that one.
   v_locked := array(
     select e.execution_id from unnest(p_ids, p_outcomes) i(id, outcome) join carillon.executions e on e.execution_id = i.id
     where i.outcome <> 'SUCCEEDED' and e.state is null order by e.execution_id for update of e skip locked);

@@ -1,6 +1,6 @@
 -- The newest event id that was given out, and who may still be about to write one up to it.
 --
--- Ids come from a sequence, so a smaller one may be committed after a larger one, or never. Whoever writes events holds
+-- Ids come from a sequence, so a smaller one may be committed after a larger one, or never. Every writer of events holds
 -- ROW EXCLUSIVE on the table from before it takes its first id until it ends, and is visible before it lets go. So once all
 -- `writers` are gone, every event up to `last_id` is there or never will be; and every change that did not see yet who
 -- listens when this was asked has ended. The id is read before the locks: the order matters.

@@ -1,10 +1,10 @@
--- Events: what is written beside a change, in its transaction, for tenants that somebody listens to.
+-- Events: what is written beside a change, in its transaction, for tenants with listeners.
 --
--- Whatever makes a change asks first whether anybody listens at all (has_listeners, or in the statement that inserts), and only
--- then looks at rows. The lock on `events` is taken before it is seen who listens: event_writers waits for whoever holds it.
+-- Every change asks first whether there are listeners at all (has_listeners, or in the statement that inserts), and only
+-- then looks at rows. The lock on `events` is taken before it is seen who listens: event_writers waits for its holders.
 -- docs/guides/events.md says what gives which event.
 
--- Whether anybody listens. From here to its end the transaction counts as one that writes events.
+-- Whether there are listeners. From here to its end the transaction counts as one that writes events.
 create or replace function carillon.has_listeners(p_now timestamptz) returns boolean
 language plpgsql volatile
 as $$

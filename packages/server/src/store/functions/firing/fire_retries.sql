@@ -1,5 +1,5 @@
--- Brings executions whose retry is due (or whose hand-back delay is over) back to `ready`, with a new tag.
--- One without a ledger row is set aside: there is nothing to run.
+-- Puts executions whose retry is due (or whose hand-back delay is over) into `ready` again, with a new tag.
+-- One without a ledger row is quarantined: there is nothing to run.
 -- Locks: shards (share), executions by id, retries by id. A cancel that was faster took the retries row; nothing happens then.
 create or replace function carillon.fire_retries(
   p_shards smallint[], p_epochs bigint[], p_ids uuid[], p_tags bigint[], p_now timestamptz default null)

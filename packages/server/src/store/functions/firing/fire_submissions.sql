@@ -1,4 +1,4 @@
--- Takes what callers enqueued in transactions of their own into the ledger and the queue, after their commit.
+-- Moves submissions of callers' transactions into the ledger and the queue, after their commit.
 -- An id older than the kept history has no partition: it stays where it is until the inspector sets it aside. One whose id
 -- the ledger has already is set aside.
 -- Locks: shards (share), submissions (SKIP LOCKED).

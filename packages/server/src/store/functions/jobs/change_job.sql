@@ -1,4 +1,4 @@
--- Changes a job under its lock: its definition (p_job, a new version), its state, and where its schedule stands. The
+-- Changes a job under its lock: its definition (p_job, a new version), its state, and the position of its schedule. The
 -- caller computed the latter from what it read, and names that: p_version, p_seen_state, p_seen_due and p_seen_nominal; if a
 -- fire or another change came between, nothing is done and the caller looks again.
 -- p_live: not null when the job begins to limit overlap. What is unfinished is then read here, under the job's lock: a
@@ -21,7 +21,7 @@ declare
 begin
   perform from carillon.schedules s
   where s.job_id = p_id and s.version = p_version and s.due is not distinct from carillon.at(p_seen_due)
-    -- A paused job has no due time: somebody else may have let it pass what this change is about to put on record.
+    -- A paused job has no due time: a concurrent change may already have recorded what this change is about to record.
     and (p_seen_nominal is null or s.nominal = carillon.at(p_seen_nominal)) for update;
   if not found then
     return false;

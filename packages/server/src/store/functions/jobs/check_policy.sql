@@ -9,7 +9,7 @@ return case
     select from jsonb_array_elements(p_list) n where jsonb_typeof(n) <> 'string' or length(n #>> '{}') not between 1 and 200
       or n #>> '{}' ~ '[\u0001-\u001f\u007f]') end;
 
--- Refuses a policy that nobody could obey: found out when the execution fires, it would have to be set aside. Takes and refuses
+-- Refuses an invalid policy: found when the execution fires, it would have to be quarantined. Takes and refuses
 -- what the API does (test/outside/policies.test.ts); a whole number may be written 5.0, and means 5 wherever it is read.
 create or replace function carillon.check_policy(p_policy jsonb) returns void
 language plpgsql immutable

@@ -1,8 +1,8 @@
--- DEFER: leaves running executions to somebody outside, who will report under the same fence. They stay RUNNING with their
--- timeout, deadline and cancel flag, but no worker holds them and nobody can be silent in their place.
+-- DEFER: leaves running executions to an external system, which will report under the same fence. They stay RUNNING with their
+-- timeout, deadline and cancel flag, but no worker holds them, so no silence can lose them.
 --
 -- Verdicts as REPORT's, in the order of the input. A repeated DEFER is ACCEPTED; so is one that comes after what it
--- announced: somebody outside may be quicker than the worker that handed over.
+-- announced: the external system may be quicker than the worker that defers.
 -- Locks: leases by id (SKIP LOCKED), executions by id. Indexes: leases_pkey, executions_pkey.
 create or replace function carillon.defer(
   p_ids uuid[], p_fences bigint[], p_started_at bigint[], p_logs text[], p_actors text[], p_outside uuid,

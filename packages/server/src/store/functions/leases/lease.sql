@@ -181,7 +181,7 @@ begin
     where r.execution_id <> all (v_staying));
 end $$;
 
--- Ends executions whose start window has passed, as SKIPPED, unless somebody holds them; answers which.
+-- Ends executions whose start window has passed, as SKIPPED, unless they are locked; returns which.
 -- Locks: executions (SKIP LOCKED), then see release_waiting.
 create or replace function carillon.end_expired(p_ids uuid[], p_now timestamptz) returns uuid[]
 language plpgsql volatile

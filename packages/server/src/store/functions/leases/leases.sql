@@ -84,7 +84,7 @@ begin
 end $$;
 
 -- Locks the leases that these fences name, by id, and answers which of the entries they cover: by entry, its number. A note is written
--- only under this lock. p_skip: leases that somebody else has locked are left out.
+-- only under this lock. p_skip: leases locked by other transactions are left out.
 create or replace function carillon.hold_leases(p_ids uuid[], p_fences bigint[], p_skip boolean) returns int[]
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
@@ -112,7 +112,7 @@ as $$
   update carillon.leases l set noted = true where l.lease_id = any (array(select distinct f >> 10 from unnest(p_fences) f)) and not l.noted
 $$;
 
--- What is held and should not be any more; see store/workers/sweep.ts. Leases that somebody has locked are left out.
+-- Leases that should have ended; see store/workers/sweep.ts. Leases locked by other transactions are left out.
 create or replace function carillon.read_strays(
   p_now timestamptz, p_watched_ms float8, p_lost_ms float8, p_limit int, p_outside uuid, p_only uuid[] default null)
 returns table (execution_id uuid, fence bigint, worker_id uuid, began boolean, attempt int, overdue boolean)

@@ -1,4 +1,4 @@
--- One step of a BACKFILL: lets occurrences of a job go that have passed, in the order of the input, behind live work (lane
+-- One step of a BACKFILL: creates executions of past occurrences of a job, in the order of the input, behind live work (lane
 -- LOW), with the job's current definition. They re-enter through `retries`. The schedule stays where it is; each one counts
 -- as a fire, so that there are never more than `maxFires`.
 --
@@ -8,7 +8,7 @@
 -- `tail` {id, nominal, due, count} is born for the rest, or is null.
 -- p_passed, p_position: left alone after the last item, and where the walk ended; they count if every item was dealt with.
 -- Answers DONE; WAIT (the job limits overlap, and something of it is unfinished: nothing is skipped for that); AGAIN (the job
--- or a row is not what it was: look again); SPENT (maxFires is reached); or LOST (somebody else has taken the operation up).
+-- or a row is not what it was: look again); SPENT (maxFires is reached); or LOST (another node has taken up the operation).
 -- Locks: operations, schedules, executions by id (items, covers, live ones in one go), endings, retries.
 create or replace function carillon.backfill(
   p_id uuid, p_fence bigint, p_job uuid, p_version int, p_items jsonb, p_open uuid[], p_passed int, p_position text,

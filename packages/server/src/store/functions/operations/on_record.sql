@@ -1,4 +1,4 @@
--- CANCEL and REPLAY of single executions as a person or a program asks for them: with a row in the audit, in the same transaction. Bulk work has
+-- CANCEL and REPLAY of single executions on request, with a row in the audit in the same transaction. Bulk work has
 -- one row for the operation.
 create or replace function carillon.cancel_on_record(
   p_ids uuid[], p_reason text, p_actor text, p_now timestamptz default null)

@@ -1,4 +1,4 @@
--- Long work: one row, worked on a batch at a time by whichever node took it up last. Every step names the fence of that
+-- Operations: one row each, worked on a batch at a time by the node that took it up last. Every step names the fence of that
 -- taking-up and stores how far it has come in the transaction that did the work: a node that dies in the middle has done
 -- the whole batch or nothing of it, and one that wakes too late writes nothing.
 
@@ -61,7 +61,7 @@ as $$
 $$;
 
 -- One step of a CANCEL. p_what: ANY; PENDING leaves alone what has begun meanwhile, RUNNING what has not. Answers what
--- was told to stop. What is held by whoever is ending it stays open.
+-- was told to stop. What a concurrent end has locked stays open.
 -- Locks: operations, then as CANCEL.
 create or replace function carillon.operate_cancel(
   p_id uuid, p_fence bigint, p_ids uuid[], p_position text, p_over boolean, p_delay_ms float8, p_what text, p_actor text,

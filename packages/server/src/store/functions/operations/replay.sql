@@ -1,4 +1,4 @@
--- Brings executions that are DEAD or CANCELLED back, by a person's wish, with all their attempts again. They re-enter
+-- REPLAY: a person runs DEAD or CANCELLED executions again, with all their attempts. They re-enter
 -- through `retries`. A job that limits overlap counts a replay like anything else: one that would overlap stays.
 -- Start window and deadline were those of the first life; the sweeper passes over what is left of them.
 -- Locks: schedules by id, executions by id (those asked for and those live of the same jobs, in one go), endings, retries.

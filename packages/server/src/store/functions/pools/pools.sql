@@ -46,7 +46,7 @@ begin
 end $$;
 
 -- Removes a pool that nothing names any more; answers DELETED, UNKNOWN, or what still names it: JOBS, EXECUTIONS or WORKERS.
--- Reads all jobs and all of `running`. A node may know the pool for five seconds more: a job created meanwhile waits until a worker brings the
+-- Reads all jobs and all leases. A node may know the pool for five seconds more: a job created meanwhile waits until a worker brings the
 -- pool again.
 -- Locks: the pool's row.
 create or replace function carillon.delete_pool(p_pool text, p_actor text, p_silent_ms bigint, p_now timestamptz default null)

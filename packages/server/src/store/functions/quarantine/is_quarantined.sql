@@ -1,4 +1,4 @@
--- Whether an execution is in quarantine: it may then be open and stand in no queue. The one place where verify learns of it.
+-- Whether an execution is in quarantine: it may then be open and in no queue. verify asks only here.
 -- Index: quarantine_execution.
 create or replace function carillon.is_quarantined(p_id uuid) returns boolean
   language sql stable parallel safe

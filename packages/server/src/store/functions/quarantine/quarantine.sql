@@ -172,7 +172,7 @@ begin
   return true;
 end $$;
 
--- Puts a row back where it stood. RELEASED; MISSING; KEPT: a row with its key stands there already; RESUME: it is a schedule, and
+-- Puts a row back into its table. RELEASED; MISSING; KEPT: a row with its key is there already; RESUME: it is a schedule, and
 -- the entry leaves when its job is resumed. What makes the insert fail is raised.
 -- Locks: quarantine, then the table of the row.
 create or replace function carillon.release_quarantined(p_id bigint, p_actor text, p_now timestamptz default null)
@@ -215,7 +215,7 @@ begin
   return 'RELEASED';
 end $$;
 
--- Gives a row up. Its execution, unless it stands in a queue besides, ends as DEAD with the reason QUARANTINED, by the function
+-- Discards a row. Its execution, unless it is in a queue besides, ends as DEAD with the reason QUARANTINED, by the function
 -- that ends whatever has not started; a submission that was never in the ledger is written there as DEAD, if the ledger can take
 -- it. DISCARDED, or MISSING.
 -- Locks: as end_pending, quarantine.

@@ -1,4 +1,4 @@
--- Which executions match a filter, a bounded piece at a time. The state of an execution is where its row stands, so a filter
+-- Which executions match a filter, a bounded piece at a time. The state of an execution follows from the table that holds its row, so a filter
 -- by state decides what is walked (p_source): the ledger of a tenant or of a job, the endings, `running` or `retries`;
 -- whatever it is, p_look rows from one end of a range of ids, newest first but for OLDEST_ENDINGS. What else the filter
 -- asks for is compared on the way. Null: any.

@@ -1,11 +1,11 @@
--- Who may do what in the database. CREATE FUNCTION lets PUBLIC execute; here that is taken back from every function of the schema,
+-- Who may do what in the database. CREATE FUNCTION grants EXECUTE to PUBLIC; that is revoked here for every function of the schema,
 -- and the group roles, where they exist, get what they need. Run by the owner whenever functions or tables have changed.
 -- docs/guides/database-roles.md has the table; test/outside/database-roles.test.ts walks every table and function.
 create or replace function carillon.grant_roles() returns void
 language plpgsql volatile
 as $$
 declare
-  -- Whoever may use a table of partitions needs no right on the partitions.
+  -- Rights on a partitioned table cover its partitions.
   v_tables text[] := array(
     select c.relname from pg_catalog.pg_class c
     where c.relnamespace = 'carillon'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition order by c.relname);

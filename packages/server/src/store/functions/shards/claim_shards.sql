@@ -1,5 +1,5 @@
 -- Shares the shards evenly between the nodes whose lease runs, the remainder by order of their ids: gives up what this
--- node has too many, takes what nobody leads. Every change of leader raises the shard's epoch, and so shuts the old leader out of FIRE.
+-- node has too many, takes shards without a leader. Every change of leader raises the shard's epoch, and so shuts the old leader out of FIRE.
 -- Locks: shards (SKIP LOCKED: a FIRE or another claim under way goes first; the next round comes in half a second).
 create or replace function carillon.claim_shards(p_node uuid, p_now timestamptz default null)
 returns table (shard smallint, epoch bigint)

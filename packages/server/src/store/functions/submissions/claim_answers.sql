@@ -1,6 +1,6 @@
 -- Requests with an Idempotency-Key: the answer is written in the transaction that does what was asked for, before it. A
--- twin's insert waits for that transaction; then its key is taken, and it must do nothing but repeat the answer.
--- Answers which entries (counted from 1) were answered before. After 24 hours a key is free again.
+-- concurrent repeat waits for that transaction; then its key is taken, and it must do nothing but repeat the answer.
+-- Returns which entries (counted from 1) were answered before. After 24 hours a key is free again.
 -- Locks: idempotency by key, before anything else.
 create or replace function carillon.claim_answers(
   p_tenants text[], p_routes text[], p_keys text[], p_hashes bytea[], p_answers text[], p_now timestamptz default null)
@@ -12,7 +12,7 @@ declare
   v_taken int[];
 begin
   with wanted as (
-    -- Of twins in one call the first one counts.
+    -- Of equal keys in one call the first counts.
     select distinct on (i.tenant collate "C", i.route collate "C", i.key collate "C") i.*
     from unnest(p_tenants, p_routes, p_keys, p_hashes, p_answers) with ordinality i(tenant, route, key, hash, answer, number)
     order by i.tenant collate "C", i.route collate "C", i.key collate "C", i.number

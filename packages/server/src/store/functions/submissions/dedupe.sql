@@ -1,5 +1,5 @@
--- Submissions with a dedupe key. What stands under the key is named by the key's row; the caller read it, decided, and
--- names here what it saw. If that holds no longer, nothing is done and the caller looks again.
+-- Submissions with a dedupe key. The key's row names the holder; the caller read it, decided, and
+-- passes what it saw. If that has changed, nothing is done and the caller decides again.
 
 -- The execution of a submission. Its id is the submission's own, unless its time was changed before it fired.
 create or replace function carillon.fired_as(p_id uuid) returns uuid
@@ -26,8 +26,8 @@ as $$
       from carillon.executions e where e.execution_id = carillon.fired_as(p_id)) end
 $$;
 
--- Lets p_id stand under the key instead of p_seen (null: nobody stood there), which is withdrawn if asked for.
--- False: something else stands there meanwhile, or what was to be withdrawn has started.
+-- Gives the key to p_id if p_seen still holds it (null: no holder); p_seen is withdrawn if asked for.
+-- False: the key has another holder by now, or what was to be withdrawn has started.
 -- Locks: dedupes, then schedules, or executions and what end_pending locks.
 create or replace function carillon.take_stand(
   p_tenant text, p_key text, p_seen uuid, p_withdraw boolean, p_id uuid, p_first_at bigint, p_window_until bigint,

@@ -1,5 +1,5 @@
 -- SUBMIT: a submission that is due now does at once what FIRE does for a schedule: ledger row and ready row.
--- Each row is a new execution with an id of its own, which nobody else makes: one that is there already is an error.
+-- Each row is a new execution with a new id: one that exists already is an error.
 -- p_bodies: what the worker gets, as body_text makes it, but for the deadline, which counts from now; null: it is made when it is leased.
 -- Locks: none but its own rows. Figures (test/integration/plans): 8 buffers a row. [m] 1,000: median 17 to 20 ms of CPU.
 create or replace function carillon.submit(

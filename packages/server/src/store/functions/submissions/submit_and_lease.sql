@@ -2,7 +2,7 @@
 -- idle installation is written once and waited for once. LEASE takes the smallest tag, which may be another's; then this one
 -- stays ready. e_*: its Idempotency-Key, see claim_answers; empty if it has none. Answers whether its request was answered before,
 -- its tag, and what was leased.
--- The tag is reserved here, not before: its flow stays locked until the commit, which nobody waits for while there is little to do.
+-- The tag is reserved here, not before: its flow stays locked until the commit, which delays no one while there is little to do.
 -- Locks: idempotency, flows, its own rows, then as LEASE.
 -- [m] Idle pick-up over HTTP, p50: 3.7 and 4.3 ms instead of 5.8 and 6.3 (docs/decisions/0023-handed-over.md).
 create or replace function carillon.submit_and_lease(

@@ -1,5 +1,5 @@
 -- An execution's history with one entry more. It stays small however often an execution is tried: the first ten entries
--- and the newest forty are kept. What is no history, because somebody wrote it by hand, is begun anew.
+-- and the newest forty are kept. A value that is not an array, written by hand, is replaced.
 create or replace function carillon.with_entry(history jsonb, entry jsonb) returns jsonb
   language sql immutable parallel safe
   return case when jsonb_typeof(history) <> 'array' then '[]'

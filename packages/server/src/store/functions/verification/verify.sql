@@ -1,4 +1,4 @@
--- What the comparison of the ledger with the schedules reads. They are functions so that their plans are pinned: with the
+-- The reads of the comparison of the ledger with the schedules. They are functions so that their plans are pinned: with the
 -- statistics of a partition that was just made, each job's rows would be searched for in all of it. No locks.
 
 -- Jobs with what they were over time, from p_from_id on by id. At most p_limit are walked over; `definitions` is null for

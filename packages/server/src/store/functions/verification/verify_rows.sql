@@ -1,10 +1,10 @@
--- What each row of the ledger must be in itself and beside the tables that say where an execution stands. No locks. Every statement
+-- What each row of the ledger must be in itself and beside the queue tables. No locks. Every statement
 -- sees the same moment: a stable function sees what its caller's statement sees.
 --
 -- p_after, p_before: ids, both exclusive. At most p_limit rows are walked over. Answers what is wrong (`why`), and the ids that
 -- the caller computes again (`why` null, `origin` given); a row may be answered more than once. `once`: it fires once, or has.
 -- `last_id`, `walked`, `open` (executions that have not ended): in every answer; alone in one if there is nothing else.
--- p_lost_ms: a worker silent for that long is lost; null: nobody knows.
+-- p_lost_ms: a worker silent for that long is lost; null: unknown.
 --
 -- What must have ended: the engine has two minutes from the latest moment at which it had to act, and from when it could: the
 -- start of the server and of the oldest node. See docs/decisions/0037-verify-ends-and-counts.md.
@@ -149,7 +149,7 @@ begin
     where p_job is null and (e.execution_id is null or e.state is not null)
       and (p_tenant is null or coalesce(e.tenant, h.tenant) = p_tenant)
     union all
-    -- What callers enqueued in their own transactions and nobody has fired.
+    -- Submissions of callers' transactions that have not fired.
     select u.execution_id, u.execution_id, u.tenant, u.run_at, null, false, 'NOT_FIRED'
     from carillon.submissions u
     where p_job is null and u.execution_id > p_after and u.execution_id <= v_last and u.execution_id < p_before
@@ -186,7 +186,7 @@ begin
       when e.deadline_at + coalesce(r.grace_sec, 0) * interval '1 second' < p_due then 'DEADLINE_PASSED'
       when r.overdue_at < p_due or r.began and r.heartbeat_at + r.heartbeat_timeout_sec * interval '1 second' < p_due
         then 'ATTEMPT_OVERDUE'
-      -- Not one that is left to somebody outside, who is not heard of until the end.
+      -- Not deferred ones: an external system sends no heartbeats.
       when r.leased_at + v_lost < p_due and r.worker_id <> '00000000-0000-0000-0000-000000000000'
         and not exists (select from carillon.workers w where w.worker_id = r.worker_id and w.seen_at + v_lost >= p_due)
         then 'WORKER_LOST'

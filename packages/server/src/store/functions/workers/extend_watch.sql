@@ -1,7 +1,7 @@
 -- A node says that it could hear workers from p_from, the time of its last call, until now. Every node calls this once a
 -- second, so the record goes on when the node that sweeps is killed and others went on hearing.
 --
--- p_from: null at a node's first call. A node whose calls are further apart than the gap heard nobody in between (it was
+-- p_from: null at a node's first call. A node whose calls are further apart than the gap could hear no worker in between (it was
 -- stopped, or the database was away): it begins anew, and so does the record if no other node went on. A jump of the
 -- database's clock counts as a gap.
 -- Returns what to pass as p_from next time, and for how long workers could be heard without a gap until now.

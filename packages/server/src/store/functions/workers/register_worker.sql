@@ -1,6 +1,6 @@
--- Announces a worker, or replaces what it announced before. Pools that do not exist come into being; they are its tenant's,
+-- Registers a worker, or replaces its earlier registration. Pools that do not exist are created; they are its tenant's,
 -- or the installation's if it has none. The worker's row holds them as the queue tables call them.
--- Answers as claim_pools does; with `foreign` or `limit` nothing was announced. Null: the id is another tenant's worker.
+-- Answers as claim_pools does; with `foreign` or `limit` nothing was registered. Null: the id is another tenant's worker.
 -- Locks: see claim_pools, then the worker's row; the engine's other tables are not touched.
 create or replace function carillon.register_worker(
   p_worker uuid, p_node uuid, p_tenant text, p_name text, p_pools jsonb, p_max_pools int, p_now timestamptz default null)

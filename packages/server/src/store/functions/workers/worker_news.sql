@@ -1,7 +1,7 @@
--- What a worker says besides outcomes. Each names its fence; leases that somebody has locked are left out (SKIP LOCKED), because news
+-- What a worker reports besides outcomes. Each names its fence; leases locked by others are left out (SKIP LOCKED), because news
 -- is repeated and a report that is ending the execution goes first. Locks: leases by id, lease_notes (SKIP LOCKED).
 
--- The handler of these has begun. Returns those that may: the lease holds and nobody asked to cancel. Their time runs from
+-- The handler of these has begun. Returns those that may: the lease holds and was not cancelled. Their time runs from
 -- now: what was taken ahead has waited in the worker meanwhile.
 create or replace function carillon.begin_handlers(
   p_ids uuid[], p_fences bigint[], p_now timestamptz default null) returns uuid[]

@@ -1,9 +1,9 @@
 /**
- * The pulse of a remote worker: a thread that says "alive" to the installation when the main thread has not reported for
+ * Keep-alive of a remote worker: a thread that reports to the installation when the main thread has not done so for
  * a while. A handler that blocks the event loop therefore keeps its lease and is not run twice.
  *
- * What must stay true: the thread never says what is held, since it cannot know; a report that says nothing is a sign of
- * life and is not compared, so nothing is handed back because of it. And it speaks for a silent main thread no longer
+ * What must stay true: the thread never says what is held, since it cannot know; an empty report is a sign of
+ * life and is not compared, so nothing is handed back because of it. And it reports for a silent main thread no longer
  * than the longest timeout of what was leased: a process that is wedged for good loses what it holds in the end.
  */
 
@@ -13,7 +13,7 @@ import type { Logger } from '@carillon/contract/process'
 import type { NodeOptions } from '../../http/node-options.ts'
 import type { WorkerAnnouncement } from '../transport.ts'
 
-export interface PulseSettings {
+export interface KeepAliveSettings {
   nodes: Pick<NodeOptions, 'tenant' | 'tls'> & { urls: string[] }
   token: string | undefined
   announcement: WorkerAnnouncement
@@ -23,9 +23,9 @@ export interface PulseSettings {
 }
 
 /** What the thread says. */
-export type PulseWord = { ready: true } | { trouble: string }
+export type KeepAliveWord = { ready: true } | { trouble: string }
 
-export type PulseMessage = { token: string } | { announcement: WorkerAnnouncement }
+export type KeepAliveMessage = { token: string } | { announcement: WorkerAnnouncement }
 
 /** Places in the shared array. */
 export const shown = {
@@ -37,15 +37,15 @@ export const shown = {
 
 const restartMs = 1_000
 
-export class Pulse {
-  readonly #settings: PulseSettings
+export class KeepAlive {
+  readonly #settings: KeepAliveSettings
   readonly #logger: Logger
   readonly #ready = Promise.withResolvers<void>()
   #thread: Thread | null = null
   #restart: NodeJS.Timeout | null = null
   #stopped = false
 
-  constructor(settings: Omit<PulseSettings, 'shown'>, logger: Logger) {
+  constructor(settings: Omit<KeepAliveSettings, 'shown'>, logger: Logger) {
     this.#settings = { ...settings, shown: new Float64Array(new SharedArrayBuffer(16)) }
     this.#logger = logger
     this.#launch()
@@ -84,24 +84,24 @@ export class Pulse {
     await this.#thread?.terminate()
   }
 
-  #post(message: PulseMessage): void {
+  #post(message: KeepAliveMessage): void {
     this.#thread?.postMessage(message)
   }
 
   #launch(): void {
     // The entry beside this file: `.ts` in development, `.js` when built.
-    const file = `./pulse-thread${extname(new URL(import.meta.url).pathname)}`
+    const file = `./keep-alive-thread${extname(new URL(import.meta.url).pathname)}`
     const thread = new Thread(new URL(file, import.meta.url), { workerData: this.#settings })
     this.#thread = thread
-    thread.on('message', (word: PulseWord) => {
+    thread.on('message', (word: KeepAliveWord) => {
       if ('ready' in word) {
         thread.unref()
         this.#ready.resolve()
-      } else this.#logger.warn(word, 'the pulse of the worker is not heard; it is tried again')
+      } else this.#logger.warn(word, 'the keep-alive of the worker is not heard; it is tried again')
     })
-    thread.on('error', (error) => this.#logger.error({ error }, 'the pulse thread of the worker failed'))
+    thread.on('error', (error) => this.#logger.error({ error }, 'the keep-alive thread of the worker failed'))
     thread.once('exit', () => {
-      // A worker without a pulse is better than none.
+      // A worker without a keep-alive thread is better than none.
       this.#ready.resolve()
       if (this.#stopped) return
       this.#thread = null

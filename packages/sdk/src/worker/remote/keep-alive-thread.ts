@@ -1,12 +1,12 @@
-/** The thread behind Pulse. It speaks only when the main thread has been silent for longer than a heartbeat. */
+/** The thread behind KeepAlive. It reports only when the main thread has been silent for longer than a heartbeat. */
 
 import { parentPort, workerData } from 'node:worker_threads'
 import { CarillonError } from '@carillon/contract'
 import { silentLogger, systemClock } from '@carillon/contract/process'
 import { Nodes } from '../../http/nodes.ts'
-import { type PulseMessage, type PulseSettings, type PulseWord, shown } from './pulse.ts'
+import { type KeepAliveMessage, type KeepAliveSettings, type KeepAliveWord, shown } from './keep-alive.ts'
 
-const settings = workerData as PulseSettings
+const settings = workerData as KeepAliveSettings
 const { everyMs, nodes: options } = settings
 /** A main thread that reports as it should is never this late, but well before the worker is taken for lost. */
 const silentMs = everyMs * 1.25
@@ -26,7 +26,7 @@ const nodes = new Nodes({
   logger: silentLogger,
 })
 
-parentPort!.on('message', (message: PulseMessage) => {
+parentPort!.on('message', (message: KeepAliveMessage) => {
   if ('token' in message) token = message.token
   else announcement = message.announcement
 })
@@ -34,7 +34,7 @@ parentPort!.on('message', (message: PulseMessage) => {
 setInterval(() => void look(), lookEveryMs)
 say({ ready: true })
 
-function say(word: PulseWord): void {
+function say(word: KeepAliveWord): void {
   parentPort!.postMessage(word)
 }
 

@@ -1,7 +1,7 @@
 import { monotonicMs } from './clock.ts'
 
-export interface PartOfTimeOptions {
-  /** Of one. */
+export interface TimeBudgetOptions {
+  /** Between 0 and 1. */
   share: number
   /**
    * The pause is never longer than this, whatever the last piece took. A duty that promises to notice something in time
@@ -13,12 +13,12 @@ export interface PartOfTimeOptions {
 }
 
 /** Limits periodic work to a share of wall time: after each piece it pauses in proportion to what that took, up to a bound. */
-export class PartOfTime {
-  readonly #options: PartOfTimeOptions
+export class TimeBudget {
+  readonly #options: TimeBudgetOptions
   readonly #now: () => number
   #pausedUntil = Number.NEGATIVE_INFINITY
 
-  constructor(options: PartOfTimeOptions) {
+  constructor(options: TimeBudgetOptions) {
     this.#options = options
     this.#now = options.monotonic ?? monotonicMs
   }

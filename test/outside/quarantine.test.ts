@@ -208,7 +208,7 @@ describe('an operator', () => {
     expect(explained.summary).toContain(`carillon quarantine release ${entry.quarantineId}`)
     const ready = await node.ask('GET /readyz')
     expect(ready).toMatchObject({ status: 200, body: { status: 'ok' } })
-    expect(ready.body.checks.quarantine).toMatch(/^\d+ rows? set aside/)
+    expect(ready.body.checks.quarantine).toMatch(/^\d+ rows? quarantined/)
     const metrics = (await node.ask('GET /metrics')).body
     expect(metrics).toMatch(/^carillon_quarantined_rows\{source="ready"\} [1-9]/m)
     expect(metrics).toMatch(/^carillon_set_aside_total\{source="ready"\} [1-9]/m)

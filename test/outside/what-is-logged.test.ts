@@ -53,7 +53,7 @@ describe('library mode', () => {
     const slow = await carillon.enqueue(breaking, { how: 'hang' }, { ...once, timeoutSec: 0.1, cancelGraceSec: 0 })
     await carillon.enqueue(breaking, { how: 'later' })
     await until(() => logger.lines.filter(({ message }) => message === 'an execution is a dead letter').length === 2)
-    await until(() => logger.find('a handler asked to be tried again later') !== undefined)
+    await until(() => logger.find('a handler asked for a later retry') !== undefined)
     await carillon.stop()
     expect(logger.find('an attempt failed')).toMatchObject({
       level: 'warn',
@@ -111,8 +111,8 @@ test('a node says where it listens, that it took over the shards of another, and
   // Registered by hand, and never heard of again.
   const body = JSON.stringify({ name: 'silent', pools: [{ pool: 'default', handlers: ['x'], slots: 1 }] })
   await fetch(`${other.url}/v1/workers`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
-  await until(() => second.find('a worker is lost and forgotten') !== undefined, 60_000)
-  expect(second.find('a worker is lost and forgotten')).toMatchObject({ level: 'info', fields: { name: 'silent' } })
+  await until(() => second.find('a lost worker was removed') !== undefined, 60_000)
+  expect(second.find('a lost worker was removed')).toMatchObject({ level: 'info', fields: { name: 'silent' } })
   await worker.stop()
   await other.stop()
   await own.drop()

@@ -117,7 +117,7 @@ export class Output {
   async confirm(question: string, yes: boolean | undefined): Promise<void> {
     if (yes) return
     if (this.json || !process.stdin.isTTY)
-      throw new UsageError({ message: 'nobody can be asked here whether to go on', hint: 'Add --yes' })
+      throw new UsageError({ message: 'there is no terminal to ask for confirmation', hint: 'Add --yes' })
     const asking = createInterface({ input: process.stdin, output: process.stderr })
     try {
       const answer = await asking.question(`${question} [y/N] `)

@@ -37,4 +37,4 @@ export function wholeNumber(from: number): (text: string) => number {
   }
 }
 
-export const limitOption = ['--limit <count>', 'at most so many', wholeNumber(1), 50] as const
+export const limitOption = ['--limit <count>', 'the most to list', wholeNumber(1), 50] as const

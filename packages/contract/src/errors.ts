@@ -28,7 +28,7 @@ export const errorTable = {
   TOKEN_INVALID: { status: 401, title: 'The token does not belong to this execution' },
   SCOPE_MISSING: { status: 403, title: 'The token does not allow this' },
   TENANT_NOT_YOURS: { status: 403, title: 'The token belongs to another tenant' },
-  POOL_NOT_YOURS: { status: 403, title: 'The pool belongs to somebody else' },
+  POOL_NOT_YOURS: { status: 403, title: 'The pool belongs to another tenant' },
   ROUTE_NOT_FOUND: { status: 404, title: 'There is nothing at this address' },
   POOL_NOT_FOUND: { status: 404, title: 'There is no such pool' },
   WORKER_UNKNOWN: { status: 404, title: 'The worker is not registered' },

@@ -24,7 +24,7 @@ export async function openFolderAccess(folder: string, account: Account | undefi
   if (process.platform !== 'linux') {
     const why = hidden ? `cannot be entered by uid ${account.uid}, which runs the server` : 'has too long a path'
     throw unavailable(`The data directory ${folder} ${why}`, {
-      hint: 'choose a data directory below folders everybody may enter, or start Carillon as an ordinary user',
+      hint: 'choose a data directory below folders that every account may enter, or start Carillon as an ordinary user',
     })
   }
   try {

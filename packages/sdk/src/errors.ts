@@ -67,7 +67,7 @@ export class Deferred extends Error {
   override readonly name = 'Deferred'
   readonly [deferred] = true
 
-  constructor(message = 'Somebody else will report how it ended') {
+  constructor(message = 'An external system will report the outcome') {
     super(message)
   }
 }

@@ -328,7 +328,7 @@ export class Engine implements Service {
 
   #step<T>(work: () => Promise<T>): Promise<T> {
     const onTrouble = (error: unknown, retryInMs: number) =>
-      this.#logger.warn({ err: error, retryInMs }, 'the database is in trouble, starting goes on')
+      this.#logger.warn({ err: error, retryInMs }, 'the database is in trouble; the start goes on')
     return waitOut(work, { forMs: startPatienceMs, onTrouble })
   }
 

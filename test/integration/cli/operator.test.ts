@@ -57,7 +57,7 @@ describe('tokens', () => {
 describe('doctor', () => {
   it('finds nothing to mend in a healthy installation', async () => {
     const { exitCode, stdout } = await carillon(['doctor'], at())
-    expect({ exitCode, stdout }).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('0 to mend') })
+    expect({ exitCode, stdout }).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('0 to fix') })
     expect(stdout).toMatch(/OK +nodes +1 alive/)
     const tz = process.versions.tz
     expect(stdout).toMatch(

@@ -99,7 +99,7 @@ function checkDeclared(job: unknown, checkJob: CheckJob): ErrorDetail[] {
     return [{ message: 'must be a job', hint: 'Such as {key: …, type: CRON, schedule: …, target: …}' }]
   const problems: ErrorDetail[] = []
   if (job.key === undefined)
-    problems.push({ pointer: '/key', message: 'key is required', hint: 'It tells this job from the others' })
+    problems.push({ pointer: '/key', message: 'key is required', hint: 'It identifies this job' })
   if (job.managedBy !== undefined)
     problems.push({
       pointer: '/managedBy',

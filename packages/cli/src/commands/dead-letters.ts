@@ -35,7 +35,7 @@ function register(
   addFilterOptions(letters.command(verb), { state: false })
     .description(does)
     .option('--all', 'every one of them')
-    .option('--rate <per second>', 'at most so many a second', Number)
+    .option('--rate <per second>', 'the most a second', Number)
     .option('--dry-run', 'only count')
     .option('-y, --yes', 'do not ask')
     .action(

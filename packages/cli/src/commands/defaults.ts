@@ -44,9 +44,9 @@ const meanings: Record<string, string> = {
   timeoutSec: 'for each attempt',
   overlap: 'a job may run beside itself',
   misfire: 'of what was missed the latest runs',
-  misfireAfterSec: 'still not fired so long after it was due: missed',
-  maxCatchUp: 'with FIRE_ALL, at most so many',
+  misfireAfterSec: 'not fired this long after it was due: a misfire',
+  maxCatchUp: 'the most that FIRE_ALL catches up',
   retentionDays: 'how long history is kept',
-  unknownHandlerSec: 'no worker knows the handler for so long: a dead letter',
-  cancelGraceSec: 'from being told to stop to losing the lease',
+  unknownHandlerSec: 'without a worker that knows the handler for this long: a dead letter',
+  cancelGraceSec: 'from cancel or timeout to losing the lease',
 }

@@ -7,7 +7,7 @@ import { wholeNumber } from '../pages.ts'
 export function registerDemo(program: Command): void {
   program
     .command('demo')
-    .description('a whole installation to look at: PostgreSQL, a node, a worker and some jobs')
+    .description('a whole installation to try: PostgreSQL, a node, a worker and some jobs')
     .option('--data <directory>', 'where its data is kept', './data/demo')
     .option('--port <number>', 'where to listen; the next free one if it is taken', wholeNumber(1), 7171)
     .action(act((context, options: DemoOptions) => runDemo(context, options)))

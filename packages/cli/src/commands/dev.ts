@@ -39,7 +39,7 @@ async function dev(context: Context, options: ListenOptions & { handlers?: strin
       onLoaded: (handlers, again) => out.line(`${again ? 'Loaded again' : 'Handlers'}: ${handlers.join(', ')}`),
       onRefused: (error, running) => {
         out.note(error)
-        out.note(running ? 'The handlers loaded before go on; save again.' : 'No handlers run; mend it and save.')
+        out.note(running ? 'The handlers loaded before go on; save again.' : 'No handlers run; fix it and save.')
       },
     },
   )

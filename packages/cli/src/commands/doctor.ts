@@ -24,7 +24,7 @@ async function doctor(context: Context, options: DatabaseOptions): Promise<void>
   }
   const count = (status: string) => findings.filter((finding) => finding.status === status).length
   out.line()
-  out.line(`${count('OK')} ok, ${count('WARN')} to watch, ${count('FAIL')} to mend`)
+  out.line(`${count('OK')} ok, ${count('WARN')} to watch, ${count('FAIL')} to fix`)
   if (count('FAIL') > 0) throw new Negative()
 }
 

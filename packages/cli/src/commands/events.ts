@@ -48,7 +48,7 @@ async function tail({ node, out }: Context, options: EventsOptions): Promise<voi
   for await (const event of node.events({ types, jobId, lastEventId, signal })) {
     out.document(event)
     if (event.type === 'reset') {
-      out.note('Something may have been missed here: look at the lists.')
+      out.note('Events may be missing here: read the lists.')
       continue
     }
     const type = out.state(stateOf(event))(event.type.padEnd(typeWidth))

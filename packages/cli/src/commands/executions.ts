@@ -24,7 +24,7 @@ export function registerExecutions(program: Command): void {
   executions
     .command('wait <id>')
     .description('wait until it has ended: exit code 0 if it succeeded, 1 if not, 4 if it has not ended in time')
-    .option('--timeout <span>', 'at most so long, such as 30s or 10m', parseSpan)
+    .option('--timeout <span>', 'the longest wait, such as 30s or 10m', parseSpan)
     .action(act(wait))
   registerMany(executions, 'cancel', 'cancel by id, or all that match', 'cancelExecution', 'cancelExecutions')
   registerMany(executions, 'retry', 'replay dead or cancelled ones', 'retryExecution', 'retryExecutions')
@@ -130,7 +130,7 @@ function registerMany(
   const done = verb === 'cancel' ? 'cancelled' : 'replayed'
   addFilterOptions(executions.command(`${verb} [id...]`))
     .description(does)
-    .option('--rate <per second>', 'with a filter: at most so many a second', Number)
+    .option('--rate <per second>', 'with a filter: the most a second', Number)
     .option('--dry-run', 'with a filter: only count')
     .option('-y, --yes', 'do not ask')
     .action(

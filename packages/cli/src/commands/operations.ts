@@ -26,7 +26,7 @@ export function registerOperations(program: Command): void {
     )
   operations
     .command('cancel <id>')
-    .description('stop it where it stands')
+    .description('stop it; what is done stays done')
     .action(
       act(async (context, _, operationId: string) => {
         show(context, await context.node.call('cancelOperation', { params: { operationId } }))

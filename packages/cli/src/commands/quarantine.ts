@@ -9,14 +9,14 @@ import { when } from '../times.ts'
 export function registerQuarantine(program: Command): void {
   const quarantine = program
     .command('quarantine')
-    .description('rows that cannot be processed and were set aside: list, release, discard')
+    .description('quarantined rows, which cannot be processed: list, release, discard')
   quarantine
     .command('list')
     .description('rows in quarantine, newest first')
     .option('--source <table>', 'only those of this table, such as submissions')
     .option(...limitOption)
     .action(act(listRows))
-  register(quarantine, 'release', 'put a row back where it stood, once the cause is mended', {
+  register(quarantine, 'release', 'put a row back into its table, once the cause is fixed', {
     operation: 'releaseQuarantined',
     done: 'Released',
   })

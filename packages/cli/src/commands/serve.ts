@@ -25,7 +25,7 @@ async function run(context: Context, options: ServeOptions): Promise<void> {
   const node = await serve(settings, createLogger(options.logLevel))
   out.document({ url: node.url, nodeId: node.nodeId, auth: node.auth })
   out.note(`Listening on ${node.url}  (docs: ${node.url}/docs)`)
-  if (!node.auth) out.note('Auth is off: whoever reaches this address may do everything.')
+  if (!node.auth) out.note('Auth is off: every client that reaches this address may do everything.')
   if (settings.dataDir !== undefined) out.note(`PostgreSQL runs in ${settings.dataDir}.`)
   await shutdown.asked
   await node.stop()

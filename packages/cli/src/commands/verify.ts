@@ -20,7 +20,7 @@ export function registerVerify(program: Command): void {
     .option('--to <time>', 'and before then; now unless given', time)
     .option('--job <job>', 'only this one: its id or key')
     .option('--late-after <span>', 'fired later than that is late', parseSpan, 1_000)
-    .option('--limit <count>', 'list so many findings; all are counted', wholeNumber(0), 50)
+    .option('--limit <count>', 'how many findings to list; all are counted', wholeNumber(0), 50)
     .addHelpText(
       'after',
       `
@@ -179,7 +179,7 @@ function hints(findings: readonly Finding[]): string[] {
   return [
     ...(any('NO_ROW') ? ['What is missing can be run: carillon jobs backfill <job> --from <time> --to <time>'] : []),
     ...(any('OVERDUE') || any('NO_SCHEDULE')
-      ? ['What has not fired yet stands in the schedules: carillon doctor says what is in its way']
+      ? ['Occurrences that have not fired are still in the schedules: carillon doctor says what blocks them']
       : []),
     ...(of('DOUBLED') ? ['What is too many may have run twice: carillon executions get <execution>'] : []),
     ...(of('STUCK', 'NO_HOLDER')

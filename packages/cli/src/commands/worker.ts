@@ -12,7 +12,7 @@ export function registerWorker(program: Command): void {
     .command('worker <module>')
     .description('run the handlers that a module exports, for the nodes at --url')
     .option('--name <name>', 'for people; host and process id unless given')
-    .option('--drain <span>', 'how long running handlers may go on when it is told to stop', parseSpan, 30_000)
+    .option('--drain <span>', 'how long running handlers may go on after a stop signal', parseSpan, 30_000)
     .addHelpText(
       'after',
       '\nExample:\n  $ carillon worker ./src/handlers.ts --url http://10.0.0.1:7171,http://10.0.0.2:7171',

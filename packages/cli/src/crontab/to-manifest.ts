@@ -52,7 +52,7 @@ export function importLines(
     }
     for (const remark of remarks) note(remark)
     for (const message of settingRemarks(environment, timezone)) once(message)
-    if (line.user !== null) note(`does not run as ${line.user}, but as whoever runs the node or the worker`)
+    if (line.user !== null) note(`does not run as ${line.user}, but as the account of the node or the worker`)
     const key = unique(slug(line.comment ?? nameOf(line.command)), keys)
     jobs.push({
       line: line.line,

@@ -13,8 +13,8 @@ export const eventOperations = {
     summary: 'What happens to jobs and executions, as server-sent events',
     description:
       '`id` is the event’s id, `event` its type, `data` one line of JSON. With `Last-Event-ID` the stream goes on after that ' +
-      'event, at any node; what lies too far back is answered with an event of type `reset`: read the lists anew. A comment ' +
-      'and the latest id come every 15 seconds. Events are kept for 15 minutes, and told from when somebody listens until ' +
+      'event, at any node; what lies too far back is answered with an event of type `reset`: read the lists again. A comment ' +
+      'and the latest id come every 15 seconds. Events are kept for 15 minutes, and written from when a listener connects until ' +
       'about five minutes after the last listener has gone.',
     query: Type.Object(
       {

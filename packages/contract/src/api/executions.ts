@@ -48,7 +48,7 @@ export const executionOperations = {
           Type.Number({
             minimum: 0,
             maximum: 60,
-            description: 'Wait up to this many seconds for its end; then it is shown as it stands.',
+            description: 'Wait up to this many seconds for its end; then its current state is returned.',
           }),
         ),
       },
@@ -64,7 +64,7 @@ export const executionOperations = {
     scope: 'jobs:write',
     summary: 'Cancel an execution',
     description:
-      'One that is to come never fires, a pending one never starts, a running one is told to stop and loses its lease after the grace.',
+      'One that is to come never fires, a pending one never starts, a running one is aborted and loses its lease after the grace.',
     params: executionParams,
     answers: {
       200: {
@@ -73,7 +73,7 @@ export const executionOperations = {
           {
             executionId: Uuid,
             outcome: Word(cancelOutcomes, {
-              description: 'CANCELLING: it runs and was told to stop. ENDED: it had ended before.',
+              description: 'CANCELLING: it runs and is being aborted. ENDED: it had ended before.',
             }),
           },
           { ...closed, title: 'CancelAnswer', description: 'What became of the execution.' },
@@ -115,7 +115,7 @@ export const executionOperations = {
         description: 'Taken over',
         schema: Type.Object(
           { executionId: Uuid, verdict: Word(['ACCEPTED'], { description: 'It counts.' }) },
-          { ...closed, title: 'CompletionAnswer', description: 'The outcome was taken over.' },
+          { ...closed, title: 'CompletionAnswer', description: 'The outcome was accepted.' },
         ),
       },
     },

@@ -69,8 +69,8 @@ export const CreatedJob = Type.Object(
     dedupe: Type.Optional(
       Type.Object(
         {
-          verdict: Word(dedupeVerdicts, { description: 'KEPT: the one that was there stands. Else: this one.' }),
-          executionId: Described(Uuid, 'The execution that stands.'),
+          verdict: Word(dedupeVerdicts, { description: 'KEPT: the earlier one holds the key. Else: this one.' }),
+          executionId: Described(Uuid, 'The execution that holds the key.'),
         },
         { ...closed, title: 'DedupeAnswer', description: 'What became of a submission with a dedupe key.' },
       ),
@@ -107,7 +107,7 @@ export const jobOperations = {
     description:
       'With a `key` that exists: the same definition changes nothing (200), another one updates the job (200). A ONE_SHOT ' +
       'without `runAt` runs now: its job id is its execution id, and nothing more is to come (`nextFireAt` is null). With ' +
-      '`dedupe` the answer names the execution that stands: NEW, REPLACED and DEBOUNCED are this one (201), KEPT is the one ' +
+      '`dedupe` the answer names the execution that holds the key: NEW, REPLACED and DEBOUNCED are this one (201), KEPT is the one ' +
       'that was there (200).',
     headers: submissionHeaders,
     body: NewJobInput,

@@ -19,7 +19,7 @@ export const quarantineOperations = {
     scope: 'admin',
     summary: 'Rows that cannot be processed, newest first',
     description:
-      'A row whose own data makes a batch fail is set aside, so that the rest goes on. A platform token sees all of them, a ' +
+      'A row whose own data makes a batch fail is quarantined, so that the rest goes on. A platform token sees all of them, a ' +
       'tenant’s token those of its tenant.',
     query: Type.Object(
       {
@@ -39,10 +39,10 @@ export const quarantineOperations = {
     path: '/v1/quarantine/:quarantineId/release',
     tag,
     scope: 'admin',
-    summary: 'Put a row back where it stood',
+    summary: 'Put a row back into its table',
     description:
-      'For a cause that has been mended. A job whose schedule was set aside is resumed. A row that still cannot be processed ' +
-      'is set aside again, under another number.',
+      'After its cause was fixed. A job whose schedule was quarantined is resumed. A row that still cannot be processed ' +
+      'is quarantined again, under another number.',
     params,
     answers: { 200: { description: 'The row as it was in quarantine', schema: QuarantinedRow } },
     errors: ['QUARANTINED_NOT_FOUND', 'STATE_CONFLICT'],
@@ -52,10 +52,10 @@ export const quarantineOperations = {
     path: '/v1/quarantine/:quarantineId/discard',
     tag,
     scope: 'admin',
-    summary: 'Give a row up',
+    summary: 'Discard a row',
     description:
-      'Its execution ends as DEAD with the reason QUARANTINED, unless it stands in a queue besides. A job whose schedule was set ' +
-      'aside stays PAUSED, an operation stays FAILED. The audit keeps what the row was.',
+      'Its execution ends as DEAD with the reason QUARANTINED, unless it is in a queue besides. A job whose schedule was ' +
+      'quarantined stays PAUSED, an operation stays FAILED. The audit keeps what the row was.',
     params,
     answers: { 200: { description: 'The row as it was in quarantine', schema: QuarantinedRow } },
     errors: ['QUARANTINED_NOT_FOUND'],

@@ -54,7 +54,7 @@ export const EventReset = Type.Object(
   {
     eventId: Type.Integer({ description: 'From here on nothing is missing.' }),
     type: Word(['reset'], { description: 'Always `reset`.' }),
-    at: Described(Instant, 'When the stream began anew.'),
+    at: Described(Instant, 'When the stream restarted.'),
     tenant: Text('To which tenant the stream belongs.'),
   },
   { ...closed, title: 'EventReset', description: 'Events before this one may be missing: read the lists anew.' },

@@ -66,7 +66,7 @@ export const Execution = Type.Object(
           'Milliseconds from `dueAt` to the start of the first attempt; retries and replays do not change it.',
       }),
     ),
-    state: Word(executionStates, { description: 'Where it stands.' }),
+    state: Word(executionStates, { description: 'Its state.' }),
     reason: Nullable(Text('Why it is in this state, as a stable word.', { examples: ['ATTEMPTS_USED_UP'] })),
     attempt: Type.Integer({ description: 'Attempts so far; 0 before the first.' }),
     maxAttempts: Type.Integer({ description: 'Attempts in all that its retry policy allows.' }),
@@ -80,7 +80,7 @@ export const Execution = Type.Object(
     traceId: Nullable(Text('The trace it belongs to, from its `traceparent`.')),
     skippedCount: Nullable(
       Type.Integer({
-        description: 'A SKIPPED row may stand for several occurrences in a row, skipped for one reason.',
+        description: 'A SKIPPED row may cover several occurrences in a row, skipped for one reason.',
       }),
     ),
     attempts: Type.Array(TimelineEntry, { description: 'Attempts that did not succeed, oldest first.' }),
@@ -121,7 +121,7 @@ export type ExecutionFilter = Static<typeof ExecutionFilter>
 export const Explanation = Type.Object(
   {
     executionId: Uuid,
-    state: Word(executionStates, { description: 'Where it stands.' }),
+    state: Word(executionStates, { description: 'Its state.' }),
     summary: Type.String({ description: 'The answer in one sentence.' }),
     reasons: Type.Array(
       Type.Object(
@@ -132,7 +132,7 @@ export const Explanation = Type.Object(
         },
         closed,
       ),
-      { description: 'What stands in the way, the first thing first.' },
+      { description: 'What blocks it, the first thing first.' },
     ),
   },
   { ...closed, title: 'Explanation', description: 'Why an execution is not running.' },

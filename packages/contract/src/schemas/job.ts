@@ -71,7 +71,7 @@ const executionPolicy = {
   cancelGraceSec: Type.Optional(
     Integer(ranges.cancelGraceSec, {
       default: defaults.cancelGraceSec,
-      description: 'Seconds between telling a running execution to stop and taking its lease away.',
+      description: 'Seconds between the abort of a running execution and the loss of its lease.',
     }),
   ),
   unknownHandlerSec: Type.Optional(
@@ -188,7 +188,7 @@ const scheduleFields = {
 
 export const Dedupe = Type.Object(
   {
-    key: Described(Name, 'At most one submission stands under this key.'),
+    key: Described(Name, 'At most one submission holds this key.'),
     while: Type.Optional(
       Word(dedupeStates, {
         default: 'UNFINISHED',
@@ -203,7 +203,7 @@ export const Dedupe = Type.Object(
     onDuplicate: Type.Optional(
       Word(dedupeActions, {
         default: 'KEEP',
-        description: 'Keep the first one, replace it while it has not started, or start its delay anew.',
+        description: 'Keep the first one, replace it while it has not started, or restart its delay.',
       }),
     ),
     maxWaitSec: Type.Optional(
@@ -215,7 +215,7 @@ export const Dedupe = Type.Object(
   {
     ...closed,
     title: 'Dedupe',
-    description: 'For ONE_SHOT and DELAYED: at most one submission stands under this key.',
+    description: 'For ONE_SHOT and DELAYED: at most one submission holds this key.',
   },
 )
 
@@ -372,7 +372,7 @@ export const Job = Type.Object(
       Type.Integer({ description: 'An execution not leased within this many seconds is SKIPPED (EXPIRED).' }),
     ),
     cancelGraceSec: Type.Integer({
-      description: 'Seconds between telling a running execution to stop and taking its lease away.',
+      description: 'Seconds between the abort of a running execution and the loss of its lease.',
     }),
     unknownHandlerSec: Type.Integer({
       description: 'Seconds to wait for a worker that has the handler before an execution becomes DEAD.',

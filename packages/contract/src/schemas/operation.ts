@@ -11,7 +11,7 @@ export const Operation = Type.Object(
     state: Word(operationStates, { description: 'Whether it is still under way.' }),
     total: Nullable(Type.Integer({ description: 'Null while it is not known.' })),
     done: Type.Integer({ description: 'Executions it changed so far.' }),
-    skipped: Type.Integer({ description: 'Looked at and left alone: they had moved on.' }),
+    skipped: Type.Integer({ description: 'Examined and left alone: their state had changed.' }),
     ratePerSec: Nullable(Type.Number({ description: 'At most this many a second; null: no bound.' })),
     createdBy: Text('The caller who asked for it.'),
     createdAt: Described(Instant, 'When it was asked for.'),

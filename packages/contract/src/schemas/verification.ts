@@ -11,18 +11,18 @@ export const Finding = Type.Object(
     }),
     why: Word(findingReasons, {
       description:
-        'MISSED. NO_ROW: nothing in the ledger stands for it. OVERDUE: long after its time its schedule still stands before it. ' +
+        'MISSED. NO_ROW: the ledger has no row for it. OVERDUE: long after its time its schedule has not passed it. ' +
         'NO_SCHEDULE: the job is to fire and nothing says when. ' +
         'DOUBLED. WRONG_ID: a row under another id than the one of its job and time. NOT_SCHEDULED: it fired at a time at which ' +
         'the job had no occurrence. PAUSED: it fired though the job was paused. SAME_FENCE: two rows name the same lease. ' +
-        'STUCK. NO_HOLDER: it stands in no queue and no worker holds it. ATTEMPT_OVERDUE: past its timeout, or silent for longer ' +
+        'STUCK. NO_HOLDER: it is in no queue and no worker holds it. ATTEMPT_OVERDUE: past its timeout, or silent for longer ' +
         'than it may be. WORKER_LOST: its worker has long been silent. RETRY_OVERDUE: its retry was due. START_OVERDUE: its start ' +
         'window is over. DEADLINE_PASSED: its deadline is over. WAITS_FOR_NOTHING: what it waits for has ended. NOT_FIRED: it was ' +
         'enqueued in a transaction and has not been taken up. ' +
         'WRONG. SKIP_REASON: its job cannot have skipped it for that reason. SKIP_COUNT: its count is not the number of ' +
-        'occurrences it stands for. SKIP_COVERS_RUN: it stands for an occurrence that has a row of its own. STATE: its state ' +
+        'occurrences it covers. SKIP_COVERS_RUN: it covers an occurrence that has a row of its own. STATE: its state ' +
         'contradicts what else is known of it. TIMES: its times cannot be. ATTEMPTS: its attempts are not those of its history. ' +
-        'VERSION: it fired from a version of the job that did not stand then. ROW_GONE: a queue or the list of ' +
+        'VERSION: it fired from a version of the job that was not current then. ROW_GONE: a queue or the list of ' +
         'endings names an execution that is not in the ledger. JOB_GONE: its job is not there any more.',
     }),
     jobId: Described(Uuid, 'The job.'),

@@ -87,7 +87,7 @@ export const LeasedExecution = Type.Object(
     heartbeatTimeoutSec: Nullable(
       Type.Integer({ description: 'Without progress for this many seconds the attempt is TIMED_OUT.' }),
     ),
-    cancelGraceSec: Type.Integer({ description: 'Seconds a handler has to end after it was told to stop.' }),
+    cancelGraceSec: Type.Integer({ description: 'Seconds a handler has to end after its abort.' }),
     announceStart: Type.Boolean({
       description: 'AT_MOST_ONCE: name it in `began` and wait for ACCEPTED before the handler begins.',
     }),
@@ -161,10 +161,10 @@ const outcomeWords = {
   SUCCEEDED: 'The handler returned.',
   FAILED: 'The handler threw; the retry policy decides what follows.',
   TIMED_OUT: 'The worker ended it: it ran for too long.',
-  CANCELLED: 'The worker stopped it as it was told.',
+  CANCELLED: 'The worker aborted it as requested.',
   HANDED_BACK: 'The worker does not finish it; another one may.',
   COMPLETED_IN_TRANSACTION: 'The handler completed it in a database transaction of its own.',
-  DEFERRED: 'Somebody else reports its end, with a completion token.',
+  DEFERRED: 'An external system reports its outcome, with a completion token.',
 } as const
 
 function outcome<T extends keyof typeof outcomeWords, P extends TProperties>(word: T, properties: P) {
@@ -271,7 +271,7 @@ export const Worker = Type.Object(
     running: Type.Integer({ description: 'Executions it holds.' }),
     nodeId: Described(Uuid, 'The node it last spoke to.'),
     registeredAt: Described(Instant, 'When it registered.'),
-    seenAt: Described(Instant, 'When it was last heard of.'),
+    seenAt: Described(Instant, 'Its last heartbeat.'),
   },
   { ...closed, title: 'Worker', description: 'A worker that is registered.' },
 )

@@ -235,7 +235,7 @@ export class Nodes {
     if (silent) for (const poll of node.polls) poll.abort()
     const next = this.#choice.current()
     if (before === null && next !== node) {
-      this.#logger.warn({ url: node.url, next: next.url, error }, 'a node does not serve; another one is asked')
+      this.#logger.warn({ url: node.url, next: next.url, error }, 'a node does not serve; using another one')
     }
   }
 

@@ -227,7 +227,7 @@ export class Worker {
         times = await this.#register()
       } catch (error) {
         if (isFinal(error)) throw error
-        this.#logger.warn({ error }, 'the worker could not be announced; it is tried again')
+        this.#logger.warn({ error }, 'the worker could not register; trying again')
         await pause(backoff.nextMs(), signal)
       }
     }
@@ -307,7 +307,7 @@ export class Worker {
   async #signOff(): Promise<void> {
     const leaving = this.#transport.deregister(this.workerId)
     await within(partingMs, leaving).catch((error: unknown) => {
-      this.#logger.warn({ error }, 'the worker could not sign off; the installation will miss it')
+      this.#logger.warn({ error }, 'the worker could not deregister; the installation will count it as lost')
     })
   }
 }

@@ -56,7 +56,7 @@ async function examineLeadership(database: Database): Promise<Finding> {
   const { nodes, shards, leaderless } = await readLeadership(database)
   if (nodes === 0) return fail('nodes', 'no node is alive: nothing fires', 'Start one: carillon serve')
   if (leaderless > 0) {
-    const hint = 'They are taken over within seconds; if this stays, look into the logs of the nodes'
+    const hint = 'Other nodes take them within seconds; if this persists, read the logs of the nodes'
     return fail('nodes', `${leaderless} of ${shards} shards have no leader`, hint)
   }
   return ok('nodes', `${nodes} alive, they lead all ${shards} shards`)
@@ -77,7 +77,7 @@ async function examineWorkers(database: Database): Promise<Finding[]> {
     const holds = running > 0 ? `, holds ${running} executions` : ''
     const what = silentMs >= lostMs ? 'lost' : 'suspect'
     const message = `${name} (${workerId}) is ${what}: silent for ${seconds(silentMs)}${holds}`
-    return warn('workers', message, 'Look whether its process lives; what it holds is retried elsewhere')
+    return warn('workers', message, 'Look whether its process lives; its executions are retried elsewhere')
   })
 }
 

@@ -13,7 +13,7 @@ export async function examineQuarantine(database: Database): Promise<Finding[]> 
   const findings = count === 0 ? [ok('quarantine', 'empty')] : await named(database, count)
   const pools = await readUnknownPools(database)
   if (pools.length > 0) {
-    const message = `work stands in ${pools.slice(0, 10).join(', ')}, which no worker has ever served`
+    const message = `work waits in ${pools.slice(0, 10).join(', ')}, which no worker has ever served`
     findings.push(warn('pools', message, 'Start a worker that serves it, or cancel what is there'))
   }
   return findings
@@ -24,7 +24,7 @@ async function named(database: Database, count: number): Promise<Finding[]> {
   const total = count >= mostCounted ? `${mostCounted} rows or more` : count === 1 ? '1 row' : `${count} rows`
   const hint = 'See each: carillon quarantine list; then carillon quarantine release | discard <number>'
   return [
-    fail('quarantine', `${total} cannot be processed and were set aside`, hint),
+    fail('quarantine', `${total} cannot be processed and were quarantined`, hint),
     ...groups.slice(0, mostGroups).map(ofGroup),
   ]
 }

@@ -99,7 +99,7 @@ export class Receipts implements Service {
   #sayAgain(seen: Beat, before: Beat | null): void {
     const after = before === null ? null : new Date(before.at).toISOString()
     const until = new Date(seen.at).toISOString()
-    this.#options.logger.error({ after, until }, 'the database lost what it had committed; ask with: carillon verify')
+    this.#options.logger.error({ after, until }, 'the database lost commits; run: carillon verify')
     this.#urgent = true
     this.#allUnsaid()
   }

@@ -111,7 +111,7 @@ export class Events implements Service {
     if (coverage.listenersOf(tenant) >= mostOfTenant) {
       throw new CarillonError('RATE_LIMITED', {
         message: `${mostOfTenant} event streams of this tenant are open at this node`,
-        hint: 'Close some; one stream tells everything',
+        hint: 'Close some; one stream carries all events',
       })
     }
     const stream = new AbortController()

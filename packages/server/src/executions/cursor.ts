@@ -11,7 +11,7 @@ export function idOfCursor(cursor: string): string {
     throw new CarillonError('VALIDATION', {
       pointer: '/cursor',
       message: 'is not a cursor of this list',
-      hint: 'Give `nextCursor` of the page before, as it is, or leave it out to begin anew',
+      hint: 'Give `nextCursor` of the page before, as it is, or leave it out to start over',
     })
   }
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')

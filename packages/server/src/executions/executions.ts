@@ -177,7 +177,7 @@ export class Executions {
       throw new CarillonError('OVERLAP_FORBIDDEN', 'another execution of the job is unfinished')
     throw new CarillonError('STATE_CONFLICT', {
       message: 'only DEAD and CANCELLED executions can be replayed',
-      hint: 'Look at its state; one that is unfinished needs no help',
+      hint: 'Check its state; an unfinished one needs no replay',
     })
   }
 
@@ -203,7 +203,7 @@ function toCome(executionId: string, { due, paused }: ToCome): CarillonError {
 
 function setAside(executionId: string, { quarantineId, code, message }: Quarantined): CarillonError {
   return new CarillonError('EXECUTION_TO_COME', {
-    message: `execution ${executionId} could not be fired and was set aside: ${code}, ${message}`,
+    message: `execution ${executionId} could not be fired and was quarantined: ${code}, ${message}`,
     hint: `An operator can put it back or give it up: carillon quarantine release | discard ${quarantineId}`,
   })
 }

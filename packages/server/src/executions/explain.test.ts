@@ -39,7 +39,7 @@ describe('why it is not running', () => {
   it('a retry that is not due', () => {
     const { summary } = explain({ backAt: now + 5_000 }, {}, { state: 'TIMED_OUT', attempt: 1 })
     expect(summary).toBe(
-      'Not running: attempt 1 took too long; it is not due until 2030-01-15T03:00:05.000Z (wait, or mend the cause).',
+      'Not running: attempt 1 took too long; it is not due until 2030-01-15T03:00:05.000Z (wait, or fix the cause).',
     )
     expect(codes(explain({ backAt: now + 5_000 }))).toEqual(['HANDED_BACK'])
     expect(codes(explain({ backAt: now - 5 }))).toEqual(['READY'])

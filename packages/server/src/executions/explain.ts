@@ -49,8 +49,8 @@ export function explainToCome(executionId: string, coming: ToCome): Explanation 
 
 export function explainQuarantined(executionId: string, row: Quarantined): Explanation {
   const { quarantineId, call, code } = row
-  const message = `it was set aside at ${time(row.at)}, because ${call} failed on it: ${code}, ${row.message}`
-  const hint = `mend the cause, then: carillon quarantine release ${quarantineId}, or give it up: carillon quarantine discard ${quarantineId}`
+  const message = `it was quarantined at ${time(row.at)}, because ${call} failed on it: ${code}, ${row.message}`
+  const hint = `fix the cause, then: carillon quarantine release ${quarantineId}, or discard it: carillon quarantine discard ${quarantineId}`
   const reasons = [{ code: 'QUARANTINED', message, hint }]
   return { executionId, state: 'PENDING', reasons, summary: summaryOf('Not running', reasons) }
 }
@@ -67,16 +67,16 @@ function leased(around: Surroundings): Reason[] {
   const worker = `worker ${lease!.worker ?? lease!.workerId}`
   const reasons: Reason[] = []
   if (lease!.cancelAt !== null) {
-    const message = `it was told to stop at ${time(lease!.cancelAt)}`
+    const message = `it was cancelled at ${time(lease!.cancelAt)}`
     reasons.push({ code: 'CANCELLING', message, hint: 'it loses its lease after the grace, whether it stops or not' })
   }
   if (lease!.workerId === outsideWorkerId) {
-    const message = `it was handed over after ${time(lease!.leasedAt)}, and somebody outside will report its end`
+    const message = `its handler deferred it after ${time(lease!.leasedAt)}, and an external system will report its outcome`
     return [...reasons, { code: 'DEFERRED', message, hint: 'ask there; without a report it ends with its timeout' }]
   }
   if (lease!.seenAt === null || around.now - lease!.seenAt > around.suspectMs) {
     const heard = lease!.seenAt === null ? 'is not known any more' : `was last heard of at ${time(lease!.seenAt)}`
-    const hint = 'look at that machine; if it stays silent the execution is taken from it and tried again'
+    const hint = 'check that machine; if it stays silent, the execution is taken from it and retried'
     reasons.push({ code: 'WORKER_SUSPECT', message: `${worker} holds it and ${heard}`, hint })
   }
   return [...reasons, { code: 'LEASED', message: `it is leased by ${worker} since ${time(lease!.leasedAt)}` }]
@@ -95,7 +95,7 @@ function inTheWay(record: ExecutionRecord, around: Surroundings): Reason[] {
     const cause =
       state === 'PENDING' ? 'it was handed back and is' : `attempt ${record.attempt} ${failed[state]}; it is`
     const code = state === 'PENDING' ? 'HANDED_BACK' : 'RETRY_LATER'
-    reasons.push({ code, message: `${cause} not due until ${time(placement.backAt)}`, hint: 'wait, or mend the cause' })
+    reasons.push({ code, message: `${cause} not due until ${time(placement.backAt)}`, hint: 'wait, or fix the cause' })
   }
   if (placement.waits) {
     const holders = placement.holders.map((h) => (h.worker ? `${h.executionId} on ${h.worker}` : h.executionId))
@@ -123,7 +123,7 @@ function ofWorkers({ pool: key, handler, lane }: ExecutionRecord, around: Surrou
   }
   if (live.length === 0) {
     const message = `all workers of the pool ${pool} are silent: ${names(workers)}`
-    return [{ code: 'NO_LIVE_WORKER', message, hint: 'look at those machines, or start another worker' }]
+    return [{ code: 'NO_LIVE_WORKER', message, hint: 'check those machines, or start another worker' }]
   }
   if (!live.some((worker) => worker.knowsHandler)) {
     const message = `no live worker of the pool ${pool} has the handler ${handler} (live: ${names(live)})`
@@ -137,7 +137,7 @@ function ofWorkers({ pool: key, handler, lane }: ExecutionRecord, around: Surrou
     const message = `all ${slots} slots of the pool ${pool} are taken (${running} running), ${before}`
     return [{ code: 'NO_FREE_SLOT', message, hint: 'wait, or start more workers' }]
   }
-  return [{ code: 'IN_QUEUE', message: `it stands in the queue, ${before}`, hint: 'wait, or start more workers' }]
+  return [{ code: 'IN_QUEUE', message: `it is in the queue, ${before}`, hint: 'wait, or start more workers' }]
 }
 
 function onItsWay({ placement }: Surroundings): Reason {

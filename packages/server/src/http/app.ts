@@ -337,5 +337,5 @@ function cutOff(): CarillonError {
 
 function nothingThere({ method, url }: FastifyRequest): CarillonError {
   const where = url.length > 200 ? `${url.slice(0, 200)}…` : url
-  return new CarillonError('ROUTE_NOT_FOUND', { message: `there is no ${method} ${where}`, hint: 'Look at /docs' })
+  return new CarillonError('ROUTE_NOT_FOUND', { message: `there is no ${method} ${where}`, hint: 'See /docs' })
 }

@@ -39,7 +39,7 @@ export class FailureWatch {
           logger.warn({ tenant, jobId, failures }, 'a job was paused after dead letters in a row')
         }
       } catch (error) {
-        logger.warn({ err: error }, 'failing jobs could not be looked at; the next dead letter brings them up again')
+        logger.warn({ err: error }, 'failing jobs could not be checked; the next dead letter triggers another check')
       }
     }
   }

@@ -306,7 +306,7 @@ function noDedupe(): CarillonError {
   return new CarillonError('VALIDATION', {
     pointer: '/dedupe',
     message: 'dedupe cannot be given beside tx',
-    hint: 'Which execution stands is known only after the commit: enqueue then, or call carillon.enqueue(…, dedupe => …) in SQL',
+    hint: 'Which execution holds the key is known only after the commit: enqueue then, or call carillon.enqueue(…, dedupe => …) in SQL',
   })
 }
 

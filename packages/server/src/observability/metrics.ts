@@ -48,13 +48,13 @@ export class Metrics {
 
   readonly #quarantined = new Gauge({
     name: 'carillon_quarantined_rows',
-    help: 'Rows set aside because they cannot be processed, by the table they stood in, counted up to 10,000',
+    help: 'Rows in quarantine, by the table they were in, counted up to 10,000',
     labelNames: ['source'],
     registers: [this.#registry],
   })
   readonly #setAside = new Counter({
     name: 'carillon_set_aside_total',
-    help: 'Rows that this node has set aside, by the table they stood in',
+    help: 'Rows that this node has quarantined, by the table they were in',
     labelNames: ['source'],
     registers: [this.#registry],
   })

@@ -84,5 +84,5 @@ function notFound(quarantineId: number): CarillonError {
 }
 
 function conflict(message: string): CarillonError {
-  return new CarillonError('STATE_CONFLICT', { message, hint: 'Discard it, or put right what stands there' })
+  return new CarillonError('STATE_CONFLICT', { message, hint: 'Discard it, or remove the row that is there' })
 }

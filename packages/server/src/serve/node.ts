@@ -109,6 +109,6 @@ async function startNode(
 
 async function authenticatorFor({ auth, host }: ServeConfig, engine: Engine, logger: Logger): Promise<Authenticator> {
   if (auth !== 'off') return createAuthenticator(auth, { database: engine.database, clock: engine.clock, logger })
-  logger.warn({ host }, 'auth is off: whoever reaches this address may do everything')
+  logger.warn({ host }, 'auth is off: every client that reaches this address may do everything')
   return anonymousAuthenticator({ loopbackOnly: isLoopback(host) })
 }

@@ -79,7 +79,7 @@ export async function submitDeduped(
   }
   throw new CarillonError('STATE_CONFLICT', {
     pointer: '/dedupe/key',
-    message: `what stands under ${key} keeps changing`,
+    message: `the holder of ${key} keeps changing`,
     hint: 'Try again',
   })
 }

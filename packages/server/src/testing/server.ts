@@ -74,7 +74,7 @@ async function ownRoot(): Promise<string> {
   const found = await lstat(root)
   if (found.isDirectory() && found.uid === uid && (found.mode & 0o022) === 0) return root
   throw new CarillonError('EMBEDDED_UNAVAILABLE', {
-    message: `The folder ${root} belongs to somebody else, or others may write there`,
+    message: `The folder ${root} belongs to another account, or others may write there`,
     hint: 'remove it, or give createTestCarillon the databaseUrl of a PostgreSQL of yours',
   })
 }

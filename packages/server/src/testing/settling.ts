@@ -100,6 +100,6 @@ function earlier(next: number | null, ofWorkers: number): number | null {
 function stuck(left: string, settleMs: number): CarillonError {
   return new CarillonError('UNAVAILABLE', {
     message: `the test Carillon did not settle within ${settleMs} ms of real time: ${left}`,
-    hint: 'Look at its log: give createTestCarillon a logger. On a very busy machine a larger settleMs may help',
+    hint: 'See its log: give createTestCarillon a logger. On a very busy machine a larger settleMs may help',
   })
 }

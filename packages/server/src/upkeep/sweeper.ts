@@ -101,10 +101,10 @@ export class Sweeper {
     const lost = silent.length > 0 ? await this.#withoutLive(silent) : []
     if (lost.length > 0) {
       const workers = [...new Set(lost.map(({ workerId }) => workerId))].slice(0, mostNamed)
-      logger.warn({ workers, executions: lost.length }, 'workers are lost; their executions are taken over')
+      logger.warn({ workers, executions: lost.length }, 'workers are lost; their executions are retried elsewhere')
     }
     await this.#end(lost, ({ began }) => ({ outcome: 'WORKER_LOST', began }))
-    for (const worker of await liveness.forgetSilent(lostMs)) logger.info(worker, 'a worker is lost and forgotten')
+    for (const worker of await liveness.forgetSilent(lostMs)) logger.info(worker, 'a lost worker was removed')
   }
 
   /** Liveness may know of a later heartbeat than the store. */
@@ -133,7 +133,7 @@ export class Sweeper {
     try {
       await work()
     } catch (error) {
-      this.#options.logger.warn({ err: error, what }, 'a part of the sweep failed; it is tried again')
+      this.#options.logger.warn({ err: error, what }, 'a part of the sweep failed; trying again')
     }
   }
 }

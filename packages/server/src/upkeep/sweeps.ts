@@ -28,7 +28,7 @@ export class Sweeps {
   }
 
   async strays(range: { watchedMs: number; lostMs: number | null; limit: number }): Promise<Stray[]> {
-    const { answers, stoppedBy } = await this.#isolation.runRead('look at what runs', {
+    const { answers, stoppedBy } = await this.#isolation.runRead('scan of leases', {
       all: () => readStrays(this.#database, range),
       read: () => readRunningKeys(this.#database, mostLooked),
       work: (keys) => readStrays(this.#database, range, idsOf(keys)),

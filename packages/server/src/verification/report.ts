@@ -68,7 +68,7 @@ function decode(cursor: string): Place {
     throw new CarillonError('VALIDATION', {
       pointer: '/cursor',
       message: 'is not a cursor of this comparison',
-      hint: 'Give `nextCursor` of the part before, as it is, or leave it out to begin anew',
+      hint: 'Give `nextCursor` of the part before, as it is, or leave it out to start over',
     })
   }
   const [end, time] = times as [number, number]

@@ -149,7 +149,7 @@ export class Verifier {
       )
     }
     const more = foundIn(tally) - tally.findings.length
-    if (more > 0) logger.error({ more }, 'there are more findings; ask with: carillon verify')
+    if (more > 0) logger.error({ more }, 'there are more findings; run: carillon verify')
   }
 }
 

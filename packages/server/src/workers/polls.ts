@@ -35,7 +35,7 @@ export class Polls {
   /** `gone` is aborted when the client is. A tenant, if the worker is one's, has at most half of all. */
   open(workerId: string, pool: string, owner: string | null, gone: AbortSignal): Poll {
     if (this.#closed) {
-      throw new CarillonError('UNAVAILABLE', { message: 'the node is stopping', hint: 'Turn to another node' })
+      throw new CarillonError('UNAVAILABLE', { message: 'the node is stopping', hint: 'Use another node' })
     }
     const older = this.#open.get(workerId)?.get(pool)
     const own = owner === null ? 0 : (this.#ofTenant.get(owner) ?? 0)

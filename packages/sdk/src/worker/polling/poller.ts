@@ -116,7 +116,7 @@ export class Poller {
       answer = await transport.lease({ workerId, pool: pool.pool, ...room, waitMs }, signal)
     } catch (error) {
       if (signal.aborted) return true
-      if (!this.#failing) this.#options.logger.warn({ error, pool: pool.pool }, 'leasing failed; it is tried again')
+      if (!this.#failing) this.#options.logger.warn({ error, pool: pool.pool }, 'leasing failed; trying again')
       this.#failing = true
       return false
     }

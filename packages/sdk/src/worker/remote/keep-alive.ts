@@ -97,7 +97,7 @@ export class KeepAlive {
       if ('ready' in word) {
         thread.unref()
         this.#ready.resolve()
-      } else this.#logger.warn(word, 'the keep-alive of the worker is not heard; it is tried again')
+      } else this.#logger.warn(word, 'a keep-alive report of the worker was not answered; trying again')
     })
     thread.on('error', (error) => this.#logger.error({ error }, 'the keep-alive thread of the worker failed'))
     thread.once('exit', () => {

@@ -25,7 +25,7 @@ export class FailureLog {
     const { executionId, handler, attempt } = execution
     const fields = { handler, executionId, attempt, error: outcome.error }
     if (outcome.outcome === 'FAILED' && outcome.retryAfterMs !== undefined) {
-      this.#logger.info({ ...fields, retryAfterMs: outcome.retryAfterMs }, 'a handler asked to be tried again later')
+      this.#logger.info({ ...fields, retryAfterMs: outcome.retryAfterMs }, 'a handler asked for a later retry')
     } else if (this.#mayName()) {
       this.#logger.warn(fields, outcome.outcome === 'FAILED' ? 'an attempt failed' : 'an attempt timed out')
     }

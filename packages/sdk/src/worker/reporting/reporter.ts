@@ -198,7 +198,10 @@ export class Reporter {
     if (blamed === null) return
     const { executionId, fence, startedAt, finishedAt, ...said } = blamed.outcome!
     const name = `REPORT_${error.code}`
-    this.#options.logger.error({ error, executionId, fence, outcome: said.outcome }, 'an outcome is not taken as it is')
+    this.#options.logger.error(
+      { error, executionId, fence, outcome: said.outcome },
+      'an outcome was refused for its content',
+    )
     if (said.outcome === 'FAILED' && said.error.name === name) {
       this.#queue.giveUp(blamed)
       this.#options.table.remove(blamed)

@@ -131,7 +131,7 @@ export class Ender implements Settlement {
     this.#runaways++
     const { executionId, handler } = held.execution
     const fields = { executionId, handler, code: held.aborted?.code, runaways: this.#runaways }
-    this.#options.logger.warn(fields, 'a handler ignores its abort signal and goes on; its slot is given to others')
+    this.#options.logger.warn(fields, 'a handler ignores its abort signal and goes on; its slot is reused')
     this.#free(held)
   }
 

@@ -20,7 +20,7 @@ export async function publicKeysOf(document: unknown, logger: Logger): Promise<J
       await requireStrength(key)
       keys.push(key)
     } catch (error) {
-      logger.warn({ err: error, kid: entry.kid }, 'a key of the issuer is of no use')
+      logger.warn({ err: error, kid: entry.kid }, 'a key of the issuer cannot be used')
     }
   }
   return keys

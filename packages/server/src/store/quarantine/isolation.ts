@@ -166,16 +166,17 @@ export class Isolation {
     const gone = bad.filter((_, i) => verdicts[i] === 'SET_ASIDE')
     for (const { row } of gone) onSetAside?.(row.source)
     for (const { row } of gone.slice(0, mostLogged)) {
-      logger.error({ call, ...row }, 'a row cannot be processed and was set aside: see carillon quarantine list')
+      logger.error({ call, ...row }, 'a row cannot be processed and was quarantined: see carillon quarantine list')
     }
     if (gone.length > mostLogged) {
-      logger.error({ call, more: gone.length - mostLogged }, 'more rows cannot be processed and were set aside')
+      logger.error({ call, more: gone.length - mostLogged }, 'more rows cannot be processed and were quarantined')
     }
     return bad.filter((_, i) => verdicts[i] === 'SPARED').map(({ item }) => item)
   }
 
   #doubt(call: string, error: unknown, left: number): void {
-    const message = 'every row fails alike: the call is suspected, not the rows; few are set aside until one passes'
+    const message =
+      'every row fails alike: the call is suspected, not the rows; only a few are quarantined until one passes'
     this.#options.logger.error({ err: error, call, left }, message)
   }
 

@@ -26,7 +26,7 @@ export function parseUrl(text: string, base?: string | URL): URL | UrlRefusal {
   }
   if (url.username !== '' || url.password !== '') {
     return {
-      message: 'has a user name or password, which would be shown to whoever reads the job',
+      message: 'has a user name or password, which every reader of the job would see',
       hint: 'Put them into an Authorization header with a secretRef',
     }
   }

@@ -33,6 +33,6 @@ function idOf(cursor: string): number {
   throw new CarillonError('VALIDATION', {
     pointer: '/cursor',
     message: 'is not a cursor of this list',
-    hint: 'Give `nextCursor` of the page before, as it is, or leave it out to begin anew',
+    hint: 'Give `nextCursor` of the page before, as it is, or leave it out to start over',
   })
 }

@@ -25,7 +25,7 @@ export const readyz = route(api.readyz, async (_, { database }) => {
   try {
     const count = await within(patienceMs, reach(database))
     const rows = count >= mostQuarantined ? `${mostQuarantined} rows or more` : count === 1 ? '1 row' : `${count} rows`
-    const quarantine = count === 0 ? 'ok' : `${rows} set aside: see carillon quarantine list`
+    const quarantine = count === 0 ? 'ok' : `${rows} quarantined: see carillon quarantine list`
     return ok({ status: 'ok', checks: { database: 'ok', quarantine } })
   } catch {
     return { status: 503, body: { status: 'unavailable', checks: { database: 'cannot be reached' } } }

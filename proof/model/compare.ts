@@ -13,10 +13,11 @@ export function agree(what: string, oracle: unknown, carillon: unknown): void {
   throw new Difference(`${what}: the oracle says ${JSON.stringify(oracle)}, Carillon ${JSON.stringify(carillon)}`)
 }
 
-/** Compares all that can be seen. */
-export async function compare(world: World, rig: Rig): Promise<void> {
-  const differences = differencesOf(seenByOracle(world), await seenInDatabase(rig.database))
-  if (differences.length === 0) return
+/** Compares all that can be seen, and returns it. */
+export async function compare(world: World, rig: Rig): Promise<Seen> {
+  const seen = await seenInDatabase(rig.database)
+  const differences = differencesOf(seenByOracle(world), seen)
+  if (differences.length === 0) return seen
   const shown = differences.slice(0, 12).map((line) => named(world, line))
   const more = differences.length - shown.length
   throw new Difference([...shown, ...(more > 0 ? [`and ${more} more`] : [])].join('\n'))

@@ -4,6 +4,7 @@
  * steps.
  */
 import { compare, Difference } from './compare.ts'
+import { checkMoves, type States } from './moves.ts'
 import { operations } from './operations/index.ts'
 import type { Operation, Sides } from './operations/operation.ts'
 import { pauseFailing } from './oracle/jobs.ts'
@@ -83,9 +84,10 @@ async function walk(rig: Rig, outcome: Outcome, next: () => Step | null, onStep?
   await rig.begin(() => world.now)
   for (const workerId of rig.workers) world.workers.set(workerId, world.now)
   const sides = { world, rig }
+  const states: States = new Map()
   for (let step = next(); step !== null; step = next()) {
     try {
-      const done = await take(sides, step)
+      const done = await take(sides, step, states)
       if (done === null) continue
       outcome.steps.push(step)
       onStep?.(outcome.steps.length)
@@ -99,12 +101,12 @@ async function walk(rig: Rig, outcome: Outcome, next: () => Step | null, onStep?
   }
 }
 
-async function take(sides: Sides, { operation, seed }: Step): Promise<boolean | null> {
+async function take(sides: Sides, { operation, seed }: Step, states: States): Promise<boolean | null> {
   const done = await byName.get(operation)!.run(sides, new Random(seed))
   if (done === null) return null
   await sides.rig.settle()
   pauseFailing(sides.world)
-  await compare(sides.world, sides.rig)
+  checkMoves(states, await compare(sides.world, sides.rig))
   await sides.rig.prepare()
   return done
 }

@@ -14,11 +14,11 @@ import {
 const schema = readFileSync(new URL('../store/migrations/0001_engine.sql', import.meta.url), 'utf8')
 const page = readFileSync(new URL('../../../../docs/internals/execution-states.md', import.meta.url), 'utf8')
 
-/** What the specification allows, and nothing else. */
+/** What the specification allows, and what may end before it starts: past its deadline, or discarded from quarantine. */
 const specified: Record<string, string[]> = {
   born: ['PENDING', 'BLOCKED', 'SKIPPED'],
   BLOCKED: ['PENDING', 'CANCELLED', 'SKIPPED'],
-  PENDING: ['RUNNING', 'CANCELLED', 'SKIPPED'],
+  PENDING: ['RUNNING', 'CANCELLED', 'SKIPPED', 'DEAD'],
   RUNNING: ['SUCCEEDED', 'FAILED', 'TIMED_OUT', 'WORKER_LOST', 'CANCELLED', 'PENDING'],
   FAILED: ['PENDING', 'DEAD', 'CANCELLED'],
   TIMED_OUT: ['PENDING', 'DEAD', 'CANCELLED'],

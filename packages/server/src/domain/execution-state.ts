@@ -1,7 +1,8 @@
 /**
  * The life of an execution as data: its states, the transitions between them and why each is taken. The database holds
  * the ends (a CHECK on `executions.state`); the other states follow from the table that holds its row. A test compares this table
- * with the constraint and with the diagram in docs/internals/execution-states.md.
+ * with the constraint and with the diagram in docs/internals/execution-states.md, and the model (proof/model) holds every
+ * move of every execution against it.
  */
 import { type ExecutionState, executionStates } from '@carillon/contract'
 
@@ -31,6 +32,7 @@ export const transitions: readonly Transition[] = [
   { from: 'PENDING', to: 'RUNNING', because: 'leased' },
   { from: 'PENDING', to: 'CANCELLED', because: 'cancelled' },
   { from: 'PENDING', to: 'SKIPPED', because: 'expired' },
+  { from: 'PENDING', to: 'DEAD', because: 'deadline passed, or discarded from quarantine' },
   { from: 'RUNNING', to: 'SUCCEEDED', because: 'the handler returned' },
   { from: 'RUNNING', to: 'FAILED', because: 'the handler threw' },
   { from: 'RUNNING', to: 'TIMED_OUT', because: 'longer than its timeout' },

@@ -231,19 +231,19 @@ const wrong: [string, string[], History][] = [
   ],
   [
     'a replaced version fires',
-    ['fires-from-the-version-that-stands'],
+    ['fires-from-the-current-version'],
     historyOf([occurrence(9)], { spans: [span({ until: t0 + 5_000 }), span({ version: 2, since: t0 + 5_000 })] }),
   ],
   [
     'a version fires before it is there',
-    ['fires-from-the-version-that-stands'],
+    ['fires-from-the-current-version'],
     historyOf([occurrence(1, { jobVersion: 2 })], {
       spans: [span({ until: t0 + 1_006 }), span({ version: 2, since: t0 + 1_006 })],
     }),
   ],
   [
     'a paused job fires',
-    ['fires-from-the-version-that-stands'],
+    ['fires-from-the-current-version'],
     historyOf([occurrence(9)], { spans: [span({ until: t0 + 5_000 }), span({ state: 'PAUSED', since: t0 + 5_000 })] }),
   ],
   ['fired early', ['never-early'], historyOf([changed({ firedAt: t0 + 999 })])],

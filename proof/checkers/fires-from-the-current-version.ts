@@ -7,8 +7,8 @@ import type { Checker, LedgerRow } from '../history.ts'
 
 const longestWaitMs = 2_000
 
-export const firesFromTheVersionThatStands: Checker = {
-  name: 'fires-from-the-version-that-stands',
+export const firesFromTheCurrentVersion: Checker = {
+  name: 'fires-from-the-current-version',
   promise:
     'Nothing fires from a version of a job that was replaced, is not there yet, or is paused, completed or deleted.',
   check({ executions, spans }) {

@@ -9,7 +9,7 @@ import { atMostOnceStartsOnce } from './at-most-once-starts-once.ts'
 import { attemptsWithinMaximum } from './attempts-within-maximum.ts'
 import { everythingEnds } from './everything-ends.ts'
 import { fencesOnlyGrow } from './fences-only-grow.ts'
-import { firesFromTheVersionThatStands } from './fires-from-the-version-that-stands.ts'
+import { firesFromTheCurrentVersion } from './fires-from-the-current-version.ts'
 import { forbidNeverOverlaps } from './forbid-never-overlaps.ts'
 import { latenessWhileHealthy } from './lateness-while-healthy.ts'
 import { lostIsNoticed } from './lost-is-noticed.ts'
@@ -31,7 +31,7 @@ export const checkers: Checker[] = [
   fencesOnlyGrow,
   attemptsWithinMaximum,
   forbidNeverOverlaps,
-  firesFromTheVersionThatStands,
+  firesFromTheCurrentVersion,
   neverEarly,
   skipsHaveReasons,
   nobodyStarves,

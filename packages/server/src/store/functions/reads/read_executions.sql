@@ -1,6 +1,6 @@
 -- Executions as people see them, in the order asked; one that is not the tenant's is left out. The state is the ledger's
 -- outcome, else the table that holds the row, else PENDING: one snapshot sees all of them, so a row on its way from one to
--- the next is found. What has ended stands nowhere else, and the definition of a submission is in its row: then it is one look
+-- the next is found. What has ended is in no other table, and the definition of a submission is in its row: then it is one look
 -- into one index. A key that is null costs no look.
 -- Locks: none. Indexes: executions_pkey, leases_tag, retries_pkey, jobs_by_id, job_versions_pkey. Times in milliseconds.
 -- [m] Single reads over HTTP, 64 at a time: 58 µs of the server's CPU each; with statements of its own for each 83.

@@ -43,7 +43,7 @@ describe('the source tree', () => {
     expect(list(statementNames(files))).toEqual([])
   })
 
-  it('nobody but the store names columns', () => {
+  it('only the store names columns', () => {
     expect(list(columnNames(files))).toEqual([])
   })
 

@@ -7,7 +7,7 @@ import { hash } from 'node:crypto'
 import { CarillonError, type JobInput } from '@carillon/contract'
 import type { Engine } from '../../packages/server/src/main.ts'
 import { AnsweredBefore, readAnswer } from '../../packages/server/src/store/idempotency/answers.ts'
-import { isPassing } from '../../packages/server/src/store/trouble.ts'
+import { isTransient } from '../../packages/server/src/store/trouble.ts'
 import type { Acknowledged } from '../history.ts'
 import { drawJob, drawPolicy, tenants } from './jobs.ts'
 import { type Network, trouble } from './network.ts'
@@ -207,7 +207,7 @@ export class Load {
       this.done[what] = (this.done[what] ?? 0) + 1
     } catch (error) {
       this.#options.world.note(`client ${what}: ${(error as Error).message}`)
-      if (!(error instanceof CarillonError) && !isPassing(error) && !isUnreachable(error))
+      if (!(error instanceof CarillonError) && !isTransient(error) && !isUnreachable(error))
         this.#options.onDefect(`${what}: ${error}`)
     }
   }

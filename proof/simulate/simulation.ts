@@ -2,7 +2,7 @@
  * One seed from beginning to end: an installation of some nodes and workers, a quiet start, troubles, healing, and a while
  * of health; then every job is paused, what is under way ends, and the run is judged.
  */
-import { isPassing } from '../../packages/server/src/store/trouble.ts'
+import { isTransient } from '../../packages/server/src/store/trouble.ts'
 import { brokenInvariants, brokenOverlap } from '../../test/support/store-invariants.ts'
 import type { Run, Violation } from '../history.ts'
 import { replaceGlobals } from './globals.ts'
@@ -182,7 +182,7 @@ class SimulationRun {
         ...{ debug() {}, info() {} },
         warn: (fields, message) => {
           const { err } = fields as { err?: unknown }
-          if (err !== undefined && !isPassing(err)) this.#noteError(`${message}: ${err}`)
+          if (err !== undefined && !isTransient(err)) this.#noteError(`${message}: ${err}`)
         },
         error: (fields, message) => this.#noteError(`${message} ${JSON.stringify(fields)}`),
       },

@@ -16,7 +16,7 @@ import { Engine } from '../../packages/server/src/main.ts'
 import { createLogger } from '../../packages/server/src/observability/logger.ts'
 import { NotifySignals } from '../../packages/server/src/signals/notify.ts'
 import { Database } from '../../packages/server/src/store/database.ts'
-import { isPassing } from '../../packages/server/src/store/trouble.ts'
+import { isTransient } from '../../packages/server/src/store/trouble.ts'
 import { quickTimes, testCarillon } from '../support/carillon.ts'
 import { type FakePostgres, fakePostgres, fatal, ready } from '../support/fake-postgres.ts'
 import { until } from '../support/until.ts'
@@ -70,7 +70,7 @@ describe('a connection that is ended in the packet that says it is ready', () =>
       () => null,
       (thrown: unknown) => thrown,
     )
-    expect(isPassing(error), `${error}`).toBe(true)
+    expect(isTransient(error), `${error}`).toBe(true)
     await later()
     expect(unhandled).toEqual([])
   })
@@ -118,7 +118,7 @@ it('a node lives through a storm of terminated connections: nothing is lost, not
         )
       await test.carillon.enqueue(tick, { n }).then(
         () => acknowledged.push(n),
-        (error) => expect(isPassing(error), `${error}`).toBe(true),
+        (error) => expect(isTransient(error), `${error}`).toBe(true),
       )
     }
     expect(acknowledged.length).toBeGreaterThan(20)

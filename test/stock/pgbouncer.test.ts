@@ -7,7 +7,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { examine, migrateDatabase } from '../../packages/server/src/administration/index.ts'
 import { Database } from '../../packages/server/src/store/database.ts'
-import { isPassing, wasTooSlow } from '../../packages/server/src/store/trouble.ts'
+import { isTransient, wasTooSlow } from '../../packages/server/src/store/trouble.ts'
 import { carillon as runCli } from '../integration/cli/cli.ts'
 import { type PgBouncer, startPgBouncer } from '../support/pgbouncer.ts'
 import { createDatabase, type TestDatabase } from '../support/postgres.ts'
@@ -88,7 +88,7 @@ describe('in transaction mode', () => {
     const quick = open(200)
     const error = await quick.query('slow', 'select pg_sleep(5)').catch((thrown: unknown) => thrown)
     expect(wasTooSlow(error)).toBe(true)
-    expect(isPassing(error)).toBe(true)
+    expect(isTransient(error)).toBe(true)
     await quick.query('slow', 'select pg_sleep(5)', [], { withinMs: 300 }).catch(() => {})
     expect(await quick.query('one', 'select $1::int n', [1])).toEqual([{ n: 1 }])
     await quick.end()

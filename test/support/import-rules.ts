@@ -1,5 +1,5 @@
 /**
- * Who may import whom. Data moves one way through the server, and so do imports: a folder may use what stands below it.
+ * Who may import whom. Data moves one way through the server, and so do imports: a folder may use what is below it.
  * The folders in the middle do not import each other; they meet in the store, so each can be read, tested and replaced
  * alone.
  */
@@ -10,7 +10,7 @@ import type { Offence } from './tidy-rules.ts'
 const foundation = ['lib', 'domain']
 const seams = ['leadership', 'due-source', 'queue', 'signals', 'liveness', 'status-reads']
 const middle = ['scheduling', 'admission', 'dispatch', 'completion', 'upkeep', 'jobs']
-/** What the ways in share: each puts together what the middle does. */
+/** Services shared by the entry points: each combines folders of the middle. */
 const services = ['workers', 'submissions', 'executions', 'operations', 'events', 'verification', 'quarantine']
 const belowMiddle = [...foundation, 'store', ...seams, 'observability']
 
@@ -18,14 +18,14 @@ const belowMiddle = [...foundation, 'store', ...seams, 'observability']
 export const serverRules: Record<string, { may: string[]; why: string }> = {
   lib: { may: [], why: 'it knows nothing of scheduling' },
   domain: { may: [], why: 'rules are pure: no I/O and no clock, so that they can be tried by the thousand' },
-  observability: { may: foundation, why: 'everybody logs, so it may depend on nobody' },
+  observability: { may: foundation, why: 'every folder logs, so it may depend on none' },
   config: { may: foundation, why: 'settings are read before anything else is there' },
   'embedded.ts': { may: [], why: 'the one place that loads a package which may be missing' },
-  store: { may: [...foundation, 'observability'], why: 'the truth does not depend on who asks for it' },
+  store: { may: [...foundation, 'observability'], why: 'the store does not depend on its callers' },
   signals: { may: [...foundation, 'store', 'observability'], why: 'a seam answers one question' },
   leadership: {
     may: [...foundation, 'store', 'observability', 'keep-alive'],
-    why: 'a seam answers one question; that its changes are signalled, main.ts sees to',
+    why: 'a seam answers one question; main.ts signals its changes',
   },
   'due-source': { may: [...foundation, 'store', 'observability'], why: 'a seam answers one question' },
   queue: { may: [...foundation, 'store', 'observability'], why: 'a seam answers one question' },
@@ -40,13 +40,13 @@ export const serverRules: Record<string, { may: string[]; why: string }> = {
   ),
   targets: {
     may: [...belowMiddle, 'config'],
-    why: 'built-in handlers are ordinary handlers of a worker; what they may do, the operator’s settings say',
+    why: 'built-in handlers are ordinary handlers of a worker; the operator’s settings limit what they may do',
   },
   workers: { may: [...belowMiddle, 'dispatch', 'completion'], why: 'it gives workers what dispatch and completion do' },
   submissions: { may: [...belowMiddle, 'admission', 'jobs'], why: 'now is admission, later is a job: it chooses' },
   executions: { may: [...belowMiddle, 'jobs'], why: 'what is to come is still a job' },
-  events: { may: belowMiddle, why: 'it tells what the store says has happened, whoever did it' },
-  verification: { may: belowMiddle, why: 'it judges what is there by the rules alone, whoever put it there' },
+  events: { may: belowMiddle, why: 'it streams what the store has recorded' },
+  verification: { may: belowMiddle, why: 'it judges what is stored by the rules alone' },
   operations: {
     may: [...belowMiddle, 'jobs', 'executions'],
     why: 'long work chooses executions as lists do, and asks jobs for their occurrences',
@@ -69,7 +69,7 @@ export const serverRules: Record<string, { may: string[]; why: string }> = {
   },
   serve: {
     may: [...belowMiddle, ...middle, ...services, 'config', 'embedded.ts', 'targets', 'http', 'main.ts'],
-    why: 'the entry for a process of its own: it starts a whole node, its ear and, by direct call, its built-in worker',
+    why: 'the entry for a process of its own: it starts a whole node, its HTTP server and, by direct call, its built-in worker',
   },
   testing: {
     may: [

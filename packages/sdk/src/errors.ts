@@ -86,7 +86,7 @@ export class AbortReason extends Error {
 }
 
 /** What the handler asked for by the class of what it threw. Branded, so that a second copy of this package is understood. */
-export function wishOf(thrown: unknown): { retryAfterMs?: number; permanent?: boolean; deferred?: boolean } {
+export function directiveOf(thrown: unknown): { retryAfterMs?: number; permanent?: boolean; deferred?: boolean } {
   if (typeof thrown !== 'object' || thrown === null) return {}
   try {
     const branded = thrown as Record<typeof retryLater | typeof permanent | typeof deferred | 'retryAfterMs', unknown>

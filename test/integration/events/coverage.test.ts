@@ -1,7 +1,7 @@
 /** A node that was away for so long that its word ran out: its streams are told, however it comes out. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Events } from '../../../packages/server/src/events/events.ts'
-import type { Told } from '../../../packages/server/src/events/listener.ts'
+import type { StreamItem } from '../../../packages/server/src/events/listener.ts'
 import { createLogger } from '../../../packages/server/src/observability/logger.ts'
 import { openStore, type TestStore } from '../../support/store.ts'
 import { until } from '../../support/until.ts'
@@ -22,7 +22,7 @@ async function node(limits: { most?: number; mostOfTenant?: number } = {}) {
 
 async function listen(events: Events, tenant: string) {
   const gone = new AbortController()
-  const told: Told[] = []
+  const told: StreamItem[] = []
   const stream = await events.listen({ tenant, after: null, wants: () => true, waitMs: null, signal: gone.signal })
   const over = (async () => {
     for await (const each of stream) told.push(each)

@@ -3,10 +3,10 @@
  * its memory; what is small is still told everything at once.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Asker, type Guarded, guarded, oneShot } from './tenants.ts'
+import { type Guarded, guarded, oneShot, type Requester } from './tenants.ts'
 
 let on: Guarded
-let ask: Asker
+let ask: Requester
 
 beforeAll(async () => {
   on = await guarded()

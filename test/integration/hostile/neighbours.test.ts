@@ -1,11 +1,11 @@
 /** Two tenants at one node: neither learns of the other, touches what is the other's, or keeps the other waiting. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { until } from '../../support/until.ts'
-import { type Asker, type Guarded, guarded, oneShot, tally } from './tenants.ts'
+import { type Guarded, guarded, oneShot, type Requester, tally } from './tenants.ts'
 
 let on: Guarded
-let acme: Asker
-let beta: Asker
+let acme: Requester
+let beta: Requester
 
 beforeAll(async () => {
   on = await guarded({ engine: { maxWaiting: 10 } })

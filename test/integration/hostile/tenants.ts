@@ -2,13 +2,13 @@
 import { createApiKey } from '@carillon/server/administration'
 import { type Asked, type HttpNode, httpNode } from '../../support/http-node.ts'
 
-export type Asker = (what: string, body?: unknown, headers?: Record<string, string>) => Promise<Asked>
+export type Requester = (what: string, body?: unknown, headers?: Record<string, string>) => Promise<Asked>
 
 export interface Guarded {
   node: HttpNode
   /** What a tenant sends with each request. */
   headersOf(tenant: string): Promise<{ authorization: string }>
-  tenant(name: string): Promise<Asker>
+  tenant(name: string): Promise<Requester>
   [Symbol.asyncDispose](): Promise<void>
 }
 

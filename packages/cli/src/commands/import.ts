@@ -29,7 +29,7 @@ export function registerImport(program: Command): void {
 What cannot be carried over, or means something else to cron, is said line by line on stderr; if a line is lost, the exit
 code is 1.
 
-Shell targets run only where the operator has put the shell on the list of commands that a node may run. Whoever may
+Shell targets run only where the operator has put the shell on the list of commands that a node may run. Every caller that may
 create jobs there can run anything: with --target handler a worker of yours runs the commands instead.
 
 Examples:

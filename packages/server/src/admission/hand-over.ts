@@ -17,7 +17,7 @@ export interface HandedOver {
 }
 
 /** Passes the slot of a waiting worker to `write`, which fills it. Null: no worker waits. See dispatch/pool-dispatcher.ts. */
-export type FillPlace = <T>(
+export type FillSlot = <T>(
   pool: string,
   write: (place: { slot: Slot; reading: LaneReading }) => Promise<{ leased: Leased | null; answer: T }>,
 ) => Promise<T> | null
@@ -25,9 +25,9 @@ export type FillPlace = <T>(
 export class HandOver {
   readonly #database: Database
   readonly #virtualTimes: VirtualTimes
-  readonly #fill: FillPlace
+  readonly #fill: FillSlot
 
-  constructor(options: { database: Database; virtualTimes: VirtualTimes; fill: FillPlace }) {
+  constructor(options: { database: Database; virtualTimes: VirtualTimes; fill: FillSlot }) {
     this.#database = options.database
     this.#virtualTimes = options.virtualTimes
     this.#fill = options.fill

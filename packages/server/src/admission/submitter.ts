@@ -11,7 +11,7 @@ import type { Database } from '../store/database.ts'
 import { type Submission, submit, submitOnce } from '../store/executions/submit.ts'
 import { type AnswerEntry, AnsweredBefore } from '../store/idempotency/answers.ts'
 import { createWork, type NewWork } from '../store/jobs/create.ts'
-import { isOfData, isPassing, wasTooSlow } from '../store/trouble.ts'
+import { isOfData, isTransient, wasTooSlow } from '../store/trouble.ts'
 import type { HandOver } from './hand-over.ts'
 import type { Receipts } from './receipts.ts'
 import type { TagFlows } from './tags.ts'
@@ -88,7 +88,7 @@ export class Submitter {
   async #flush(asked: Asked[]): Promise<Outcome[]> {
     const { done, bad, stoppedBy } = await bisect(asked, {
       work: (part) => this.#write(part),
-      isOwn: (error) => !isPassing(error),
+      isOwn: (error) => !isTransient(error),
     })
     if (stoppedBy) throw stoppedBy.error
     const outcomes = new Map<Asked, Outcome>(bad.map(({ item, error }) => [item, { error }]))

@@ -15,7 +15,7 @@ import type { Isolation } from '../store/quarantine/isolation.ts'
 import { heldRow } from '../store/quarantine/set-aside.ts'
 import { findUnusableHeld } from '../store/quarantine/stuck.ts'
 import { wasTooSlow } from '../store/trouble.ts'
-import { type Deferral, decide, type Ending, isDeferral, logOf, needsRules, type Told } from './decide.ts'
+import { type AttemptReport, type Deferral, decide, type Ending, isDeferral, logOf, needsRules } from './decide.ts'
 
 export interface CompletionOptions {
   database: Database
@@ -58,12 +58,12 @@ export class Completion {
    * Resolves after the commit. REFUSED: the lease was another attempt's; BUSY: another transaction, a handler's own
    * perhaps, holds the execution at this moment. Nothing was changed then; the caller reports again.
    */
-  end(told: Told): Promise<AttemptVerdict> {
+  end(told: AttemptReport): Promise<AttemptVerdict> {
     return isDeferral(told) ? this.#deferrals.add(told) : this.#batcher.add(told as Ending)
   }
 
   /** The same for several, answered in their order. */
-  async endAll(told: readonly Told[]): Promise<AttemptVerdict[]> {
+  async endAll(told: readonly AttemptReport[]): Promise<AttemptVerdict[]> {
     if (!told.some(isDeferral)) return this.#batcher.addAll(told as readonly Ending[])
     return Promise.all(told.map((each) => this.end(each)))
   }
@@ -86,7 +86,7 @@ export class Completion {
   }
 
   /** Quarantines what makes a batch fail and answers REFUSED: its worker drops it. */
-  async #good<T extends Told>(
+  async #good<T extends AttemptReport>(
     call: string,
     told: T[],
     work: (told: T[]) => Promise<AttemptVerdict[]>,

@@ -15,9 +15,9 @@ export type Ending = Said<
 export type Deferral = Said<{ from: 'WORKER'; said: Deferred }>
 
 /** The one or the other. */
-export type Told = Said<{ from: 'WORKER'; said: ReportedOutcome } | { from: 'NODE'; said: NodeOutcome }>
+export type AttemptReport = Said<{ from: 'WORKER'; said: ReportedOutcome } | { from: 'NODE'; said: NodeOutcome }>
 
-export function isDeferral(told: Told): told is Deferral {
+export function isDeferral(told: AttemptReport): told is Deferral {
   return told.said.outcome === 'DEFERRED'
 }
 
@@ -67,8 +67,8 @@ export function decide(ending: Ending, rules: ExecutionRules | null, now: number
       const began = said.startedAt !== null || rules!.began
       if (said.outcome === 'TIMED_OUT' && mayReturnFree(began, rules!)) return returnFree(base, said.outcome, now)
       const failed = { ...base, error: said.error, progress: said.progress ?? null }
-      const wishes = said.outcome === 'FAILED' ? said : {}
-      return fail(failed, { outcome: said.outcome, errorName: said.error.name, ...wishes }, rules!, now, chance)
+      const directives = said.outcome === 'FAILED' ? said : {}
+      return fail(failed, { outcome: said.outcome, errorName: said.error.name, ...directives }, rules!, now, chance)
     }
     case 'COMPLETED_IN_TRANSACTION': {
       // If the row says that the transaction did not commit, this is what counts.

@@ -47,13 +47,13 @@ describe('a host', () => {
 })
 
 describe('who may come in', () => {
-  it('is everybody on loopback, whoever has an API key elsewhere', () => {
+  it('is off on loopback, by API key elsewhere', () => {
     expect(serveConfig({ databaseUrl }).auth).toBe('off')
     expect(serveConfig({ databaseUrl, host: '0.0.0.0', tls }).auth).toEqual({ algorithms: [] })
     expect(serveConfig({ databaseUrl, host: '0.0.0.0', insecure: true }).auth).toEqual({ algorithms: [] })
   })
 
-  it('is whoever has a token as soon as anything is said about tokens', () => {
+  it('needs a token as soon as any token setting is given', () => {
     expect(serveConfig({ databaseUrl, auth: {} }).auth).toEqual({ algorithms: [] })
     expect(serveConfig({ databaseUrl, auth: { apiKeys: true } }).auth).toMatchObject({ algorithms: [] })
     expect(serveConfig({ databaseUrl, auth: { jwtSecret } }).auth).toMatchObject({ algorithms: ['HS256'] })

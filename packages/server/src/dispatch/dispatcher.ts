@@ -3,9 +3,9 @@ import type { Service } from '../lib/service.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Leased } from '../store/executions/lease.ts'
 import {
-  type FreePlace,
+  type FreeSlot,
+  type LeaseDemand,
   type LeasedText,
-  type LeaseWish,
   PoolDispatcher,
   type PoolDispatcherOptions,
 } from './pool-dispatcher.ts'
@@ -44,11 +44,11 @@ export class Dispatcher implements Service {
   }
 
   /** See PoolDispatcher. */
-  fill<T>(pool: string, write: (place: FreePlace) => Promise<{ leased: Leased | null; answer: T }>): Promise<T> | null {
+  fill<T>(pool: string, write: (place: FreeSlot) => Promise<{ leased: Leased | null; answer: T }>): Promise<T> | null {
     return this.#pools.get(pool)?.fill(write) ?? null
   }
 
-  async lease(pool: string, wish: LeaseWish, signal: AbortSignal): Promise<LeasedText> {
+  async lease(pool: string, demand: LeaseDemand, signal: AbortSignal): Promise<LeasedText> {
     if (this.#stopped) return ''
     let dispatcher = this.#pools.get(pool)
     if (!dispatcher) {
@@ -56,6 +56,6 @@ export class Dispatcher implements Service {
       this.#pools.set(pool, dispatcher)
       await dispatcher.start()
     }
-    return dispatcher.lease(wish, signal)
+    return dispatcher.lease(demand, signal)
   }
 }

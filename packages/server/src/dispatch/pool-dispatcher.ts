@@ -20,7 +20,7 @@ import type { Isolation } from '../store/quarantine/isolation.ts'
 import { wasTooSlow } from '../store/trouble.ts'
 import { leaseGood } from './lease.ts'
 
-export interface LeaseWish {
+export interface LeaseDemand {
   workerId: string
   slots: number
   prefetch: number
@@ -32,7 +32,7 @@ export interface LeaseWish {
 /** What a request is answered with: JSON texts of executions with commas between them. */
 export type LeasedText = string
 
-interface Waiting extends LeaseWish {
+interface Waiting extends LeaseDemand {
   /** Gives the executions to the worker. False: it is gone. */
   deliver: (executions: LeasedText) => boolean
   /** At least one LEASE has run for it. */
@@ -55,7 +55,7 @@ export interface PoolDispatcherOptions {
 }
 
 /** The slot of a waiting worker, and where to read the lanes. */
-export interface FreePlace {
+export interface FreeSlot {
   slot: Slot
   reading: LaneReading
 }
@@ -105,7 +105,7 @@ export class PoolDispatcher implements Service {
   async stop(): Promise<void> {
     if (this.#yieldTimer) clearTimeout(this.#yieldTimer)
     await this.#loop.stop()
-    for (const wish of this.#waiting) wish.deliver('')
+    for (const demand of this.#waiting) demand.deliver('')
   }
 
   /** Work became ready; `tag` is the smallest of it. */
@@ -128,28 +128,28 @@ export class PoolDispatcher implements Service {
   }
 
   /** Resolves with at least one lease, or with none after `waitMs` or when the signal is aborted. */
-  lease(wish: LeaseWish, signal: AbortSignal): Promise<LeasedText> {
+  lease(demand: LeaseDemand, signal: AbortSignal): Promise<LeasedText> {
     return new Promise((resolve) => {
       const settle = (executions: LeasedText): boolean => {
         if (!this.#waiting.delete(waiting)) return false
         clearTimeout(timer)
         signal.removeEventListener('abort', onAbort)
-        wish.enough?.removeEventListener('abort', onLate)
+        demand.enough?.removeEventListener('abort', onLate)
         resolve(executions)
         return true
       }
-      const waiting: Waiting = { ...wish, deliver: settle, looked: wish.slots + wish.prefetch === 0, late: false }
+      const waiting: Waiting = { ...demand, deliver: settle, looked: demand.slots + demand.prefetch === 0, late: false }
       const onAbort = () => settle('')
       const onLate = () => {
         waiting.late = true
         if (waiting.looked && !this.#looking) settle('')
       }
-      const timer = setTimeout(onLate, wish.waitMs)
+      const timer = setTimeout(onLate, demand.waitMs)
       signal.addEventListener('abort', onAbort)
-      wish.enough?.addEventListener('abort', onLate)
+      demand.enough?.addEventListener('abort', onLate)
       this.#waiting.add(waiting)
       if (signal.aborted) settle('')
-      else if (wish.enough?.aborted) onLate()
+      else if (demand.enough?.aborted) onLate()
       this.#wake()
     })
   }
@@ -158,16 +158,16 @@ export class PoolDispatcher implements Service {
    * For a hand-over: `write` fills the slot of a waiting worker in its own transaction. Null: no worker
    * waits, or a LEASE is under way and will find the work.
    */
-  fill<T>(write: (place: FreePlace) => Promise<{ leased: Leased | null; answer: T }>): Promise<T> | null {
+  fill<T>(write: (place: FreeSlot) => Promise<{ leased: Leased | null; answer: T }>): Promise<T> | null {
     const now = this.#options.clock.now()
     if (this.#looking || now < this.#yieldUntil) return null
-    const wish = [...this.#waiting].find(({ slots, workerId }) => slots > 0 && this.#options.mayLease(workerId))
-    if (wish === undefined) return null
-    const slot = { workerId: wish.workerId, prefetched: false }
+    const demand = [...this.#waiting].find(({ slots, workerId }) => slots > 0 && this.#options.mayLease(workerId))
+    if (demand === undefined) return null
+    const slot = { workerId: demand.workerId, prefetched: false }
     const reading = { from: this.#positions.map((p) => p.nearby(now)), since: this.#turns.since, turn: laneTurn }
     const filled = this.#look(async () => {
       const { leased, answer } = await write({ slot, reading })
-      if (leased !== null) this.#take([leased], new Map([[wish.workerId, wish]]))
+      if (leased !== null) this.#take([leased], new Map([[demand.workerId, demand]]))
       return answer
     })
     this.#filling = filled.catch(() => {})
@@ -184,7 +184,7 @@ export class PoolDispatcher implements Service {
     const present = [...this.#waiting]
     return this.#look(async () => {
       try {
-        const { slots, wishes } = this.#freeSlots()
+        const { slots, demands } = this.#freeSlots()
         if (slots.length === 0) return false
         const now = this.#options.clock.now()
         const reading = { from: this.#positions.map((p) => p.from(now)), since: this.#turns.since, turn: laneTurn }
@@ -193,11 +193,11 @@ export class PoolDispatcher implements Service {
           () => leaseGood(this.#options, pool, reading, slots),
           wasTooSlow,
         )
-        const count = this.#take(leased, wishes, inOrder)
+        const count = this.#take(leased, demands, inOrder)
         this.#adapt(count, slots.length)
         return count === slots.length
       } finally {
-        for (const wish of present) wish.looked = true
+        for (const demand of present) demand.looked = true
       }
     })
   }
@@ -209,16 +209,16 @@ export class PoolDispatcher implements Service {
       return await look()
     } finally {
       this.#looking = false
-      for (const wish of [...this.#waiting]) if (wish.late && wish.looked) wish.deliver('')
+      for (const demand of [...this.#waiting]) if (demand.late && demand.looked) demand.deliver('')
     }
   }
 
   /** Returns how many. */
-  #take(leased: Leased[], wishes: Map<string, Waiting>, inOrder = true): number {
+  #take(leased: Leased[], demands: Map<string, Waiting>, inOrder = true): number {
     const count = leased.reduce((sum, each) => sum + each.count, 0)
     this.#weigh(leased, count)
     this.#note(leased, inOrder)
-    this.#hand(leased, wishes)
+    this.#hand(leased, demands)
     return count
   }
 
@@ -231,21 +231,21 @@ export class PoolDispatcher implements Service {
       }, yieldDelayMs)
   }
 
-  #freeSlots(): { slots: Slot[]; wishes: Map<string, Waiting> } {
+  #freeSlots(): { slots: Slot[]; demands: Map<string, Waiting> } {
     const slots: Slot[] = []
-    const wishes = new Map<string, Waiting>()
+    const demands = new Map<string, Waiting>()
     const most = Math.min(this.#limit.current, this.#asked)
-    for (const wish of this.#waiting) {
-      if (wishes.has(wish.workerId) || slots.length >= most || !this.#options.mayLease(wish.workerId)) continue
-      wishes.set(wish.workerId, wish)
-      const free = Math.min(wish.slots, most - slots.length)
-      for (let i = 0; i < free; i++) slots.push({ workerId: wish.workerId, prefetched: false })
+    for (const demand of this.#waiting) {
+      if (demands.has(demand.workerId) || slots.length >= most || !this.#options.mayLease(demand.workerId)) continue
+      demands.set(demand.workerId, demand)
+      const free = Math.min(demand.slots, most - slots.length)
+      for (let i = 0; i < free; i++) slots.push({ workerId: demand.workerId, prefetched: false })
     }
-    for (const wish of wishes.values()) {
-      const ahead = Math.min(wish.prefetch, most - slots.length)
-      for (let i = 0; i < ahead; i++) slots.push({ workerId: wish.workerId, prefetched: true })
+    for (const demand of demands.values()) {
+      const ahead = Math.min(demand.prefetch, most - slots.length)
+      for (let i = 0; i < ahead; i++) slots.push({ workerId: demand.workerId, prefetched: true })
     }
-    return { slots, wishes }
+    return { slots, demands }
   }
 
   #adapt(count: number, asked: number): void {
@@ -277,14 +277,14 @@ export class PoolDispatcher implements Service {
     }
   }
 
-  #hand(leased: Leased[], wishes: Map<string, Waiting>): void {
+  #hand(leased: Leased[], demands: Map<string, Waiting>): void {
     const byWorker = new Map<string, LeasedText>()
     for (const { workerId, executions } of leased) {
       const before = byWorker.get(workerId)
       byWorker.set(workerId, before === undefined ? executions : `${before},${executions}`)
     }
     for (const [workerId, executions] of byWorker) {
-      if (!wishes.get(workerId)!.deliver(executions)) this.#options.onUndelivered(executions)
+      if (!demands.get(workerId)!.deliver(executions)) this.#options.onUndelivered(executions)
     }
   }
 }

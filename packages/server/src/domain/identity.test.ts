@@ -8,7 +8,7 @@ const instants = fc.integer({ min: earliestInstant, max: latestInstant })
 const jobIds = fc.uuid()
 
 describe('the id of an occurrence', () => {
-  it('is the same whoever computes it, a UUID of version 8, and carries its time from 1970 to 9999', () => {
+  it('is the same on every node, a UUID of version 8, and carries its time from 1970 to 9999', () => {
     fc.assert(
       fc.property(jobIds, instants, (jobId, nominal) => {
         const id = occurrenceId(jobId, nominal)

@@ -34,8 +34,8 @@ export function afterFailure(failed: FailedAttempt, rules: FailureRules, now: nu
   if (failed.permanent || notRetryable) return { next: 'DEAD', reason: 'NOT_RETRYABLE' }
   if (failed.attempt >= retryPolicy.maxAttempts) return { next: 'DEAD', reason: 'ATTEMPTS_USED_UP' }
   const { retryAfterMs: asked } = failed
-  const wish = asked !== undefined && !Number.isNaN(asked)
-  const delay = wish ? Math.max(0, asked) : retryDelayMs(retryPolicy, failed.attempt, chance)
+  const isAsked = asked !== undefined && !Number.isNaN(asked)
+  const delay = isAsked ? Math.max(0, asked) : retryDelayMs(retryPolicy, failed.attempt, chance)
   // A delay beyond the calendar must not fail the whole batch.
   const at = Math.min(Math.ceil(now + delay), latestInstant)
   if (rules.deadlineAt !== null && at >= rules.deadlineAt) return { next: 'DEAD', reason: 'DEADLINE' }

@@ -13,7 +13,7 @@ import type { EventRow } from '../store/events/read.ts'
 import type { Isolation } from '../store/quarantine/isolation.ts'
 import { Coverage } from './coverage.ts'
 import { Feed } from './feed.ts'
-import { Listener, type Told } from './listener.ts'
+import { Listener, type StreamItem } from './listener.ts'
 import { settled } from './settled.ts'
 
 export interface EventsOptions {
@@ -79,7 +79,7 @@ export class Events implements Service {
   }
 
   /** Resolves once every change of the tenant writes its event. Throws TOO_MANY_LISTENERS or RATE_LIMITED. */
-  async listen(listening: Listening): Promise<AsyncIterable<Told>> {
+  async listen(listening: Listening): Promise<AsyncIterable<StreamItem>> {
     const { database } = this.#options
     const { tenant, after, wants, waitMs } = listening
     const signal = this.#admit(tenant, listening.signal)
@@ -92,7 +92,7 @@ export class Events implements Service {
       reset: after !== null && !known,
       until: monotonicMs() + (waitMs ?? Number.POSITIVE_INFINITY),
     })
-    return listener.told()
+    return listener.items()
   }
 
   /** Serves a stream until the listener disconnects or the node stops. */

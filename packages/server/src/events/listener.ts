@@ -13,7 +13,7 @@ const pageSize = 500
 const sayEveryMs = 15_000
 
 /** `at`: from here it can go on. */
-export type Told =
+export type StreamItem =
   | { kind: 'EVENTS'; at: number; events: EventRow[] }
   /** Events may be missing before `at`. */
   | { kind: 'RESET'; at: number }
@@ -44,7 +44,7 @@ export class Listener {
     this.#at = options.at
   }
 
-  async *told(): AsyncGenerator<Told> {
+  async *items(): AsyncGenerator<StreamItem> {
     const { feed, signal, until, reset } = this.#options
     yield { kind: reset ? 'RESET' : 'PLACE', at: this.#at }
     let saidAt = monotonicMs()
@@ -66,7 +66,7 @@ export class Listener {
   }
 
   /** Null: nothing for this listener, up to the position or as far as was read. */
-  async #next(position: number): Promise<Told | null> {
+  async #next(position: number): Promise<StreamItem | null> {
     const { feed, coverage, tenant, wants } = this.#options
     const since = coverage.sinceOf(tenant)
     if (since > this.#at) return this.#reset(since)
@@ -87,7 +87,7 @@ export class Listener {
     return { upTo: events.length < pageSize ? upTo : events.at(-1)!.eventId, events }
   }
 
-  #reset(at: number): Told {
+  #reset(at: number): StreamItem {
     this.#at = at
     return { kind: 'RESET', at }
   }

@@ -40,7 +40,7 @@ describe('waiting for an end', () => {
     expect(await waiting).toBe(true)
   })
 
-  it('ends with its time, or when whoever waits has gone', async () => {
+  it('ends with its time, or when the waiter has gone', async () => {
     expect(await ends.wait('a', 1)).toBe(false)
     const gone = new AbortController()
     const waiting = ends.wait('b', 60_000, gone.signal)

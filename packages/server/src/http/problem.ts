@@ -1,6 +1,6 @@
 /** Errors as problem documents (RFC 9457). */
 import { CarillonError, errorTable, type Problem } from '@carillon/contract'
-import { isPassing, wasTooSlow } from '../store/trouble.ts'
+import { isTransient, wasTooSlow } from '../store/trouble.ts'
 
 export const problemType = 'application/problem+json'
 
@@ -27,7 +27,7 @@ export function requestError(thrown: unknown): CarillonError {
   const code = (thrown as { code?: unknown })?.code
   const translate = typeof code === 'string' ? ofFastify[code] : undefined
   if (translate) return translate()
-  if (isPassing(thrown)) {
+  if (isTransient(thrown)) {
     const message = wasTooSlow(thrown)
       ? 'the database took too long: it is busy, or others hold what this needs'
       : 'the database cannot be reached now'

@@ -29,7 +29,7 @@ async function open(watch: Partial<StreamWatch>): Promise<ServerResponse> {
   return opened
 }
 
-it('cuts off whoever takes nothing', async () => {
+it('disconnects a client that reads nothing', async () => {
   const response = await open({})
   client.pause()
   response.write('x'.repeat(64 * 1024 * 1024))
@@ -37,7 +37,7 @@ it('cuts off whoever takes nothing', async () => {
   expect(response.writableFinished).toBe(false)
 })
 
-it('leaves alone whoever takes everything, also when there is nothing for long', async () => {
+it('keeps a client that reads everything, also when there is nothing for long', async () => {
   let looks = 0
   const response = await open({
     mayGoOn: async () => {

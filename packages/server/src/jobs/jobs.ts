@@ -42,7 +42,7 @@ export interface PutJob {
 }
 
 /** A definition that is asked for. */
-export interface Wish {
+export interface RequestedDefinition {
   input: JobInput
   /** JSON text. */
   payload: string | null
@@ -104,11 +104,16 @@ export class Jobs {
     throw contention()
   }
 
-  /** Gives a job another definition: `wish` says which, from what it is now. */
-  async update(tenant: string, jobId: string, wish: (job: JobRecord) => Wish, by: By): Promise<PutJob> {
+  /** Gives a job another definition: `requested` says which, from what it is now. */
+  async update(
+    tenant: string,
+    jobId: string,
+    requested: (job: JobRecord) => RequestedDefinition,
+    by: By,
+  ): Promise<PutJob> {
     let what: PutJob['what'] = 'UNCHANGED'
     const job = await this.#change(tenant, jobId, { ...by, action: 'job.updated' }, async (job) => {
-      const { input, payload } = wish(job)
+      const { input, payload } = requested(job)
       const pool = await this.require(tenant, input)
       const now = this.#options.clock.now()
       const definition = { ...defineJob(input, { jobId, tenant, payload, now, anchor: job.definition.anchor }), pool }

@@ -4,7 +4,7 @@ import { encodeJson } from '@carillon/sdk'
 import { isExactNumber, readExactly } from '../lib/exact-json.ts'
 import type { JobDefinition } from '../store/jobs/definition.ts'
 import { priorityOf } from '../store/rows.ts'
-import type { Wish } from './jobs.ts'
+import type { RequestedDefinition } from './jobs.ts'
 import { targetOf } from './target.ts'
 
 /** The definition of a job as one would ask for it, but for its payload. */
@@ -45,7 +45,7 @@ export function inputOf(job: JobDefinition): JobInput {
 }
 
 /** What a job would be asked for as after the patch. A payload that the patch leaves alone stays to the letter. */
-export function patched(job: JobDefinition, { payload, ...patch }: JobPatch): Wish {
+export function patched(job: JobDefinition, { payload, ...patch }: JobPatch): RequestedDefinition {
   const before = inputOf(job) as object
   // With another type the time of the old one goes: it is about that time only.
   const base = patch.type === undefined || patch.type === job.type ? before : without(before, timeFields)

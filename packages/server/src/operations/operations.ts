@@ -16,7 +16,7 @@ import {
 import { type BackfillRequest, backfillOf, countMissing } from './backfill.ts'
 import { type BulkWork, bulkOf, countSelected, orderOf } from './bulk.ts'
 
-export interface Asker {
+export interface Requester {
   tenant: string
   actor: string
 }
@@ -43,14 +43,14 @@ export class Operations {
     this.#options = options
   }
 
-  async bulk(by: Asker, work: BulkWork, filter: ExecutionFilter): Promise<Prepared> {
+  async bulk(by: Requester, work: BulkWork, filter: ExecutionFilter): Promise<Prepared> {
     const { database, clock } = this.#options
     const { kind, params } = await bulkOf(database, work, { tenant: by.tenant, filter, now: clock.now() })
     const count = await countSelected(database, params.selection, orderOf(kind))
     return { count, begin: (options) => this.#begin(by, kind, params, count, options) }
   }
 
-  async backfill(by: Asker, request: Omit<BackfillRequest, 'tenant' | 'now'>): Promise<Prepared> {
+  async backfill(by: Requester, request: Omit<BackfillRequest, 'tenant' | 'now'>): Promise<Prepared> {
     const { database, clock } = this.#options
     const params = await backfillOf(database, { ...request, tenant: by.tenant, now: clock.now() })
     const job = await readJob(database, by.tenant, params.jobId)
@@ -68,7 +68,7 @@ export class Operations {
   }
 
   /** What is done stays done; a backfill's executions go on. */
-  async cancel({ tenant, actor }: Asker, operationId: string): Promise<OperationRecord> {
+  async cancel({ tenant, actor }: Requester, operationId: string): Promise<OperationRecord> {
     await this.read(tenant, operationId)
     const stopped = await stopOperation(this.#options.database, { operationId, actor })
     const operation = await this.read(tenant, operationId)
@@ -80,7 +80,7 @@ export class Operations {
   }
 
   async #begin(
-    { tenant, actor }: Asker,
+    { tenant, actor }: Requester,
     kind: OperationKind,
     params: OperationRecord['params'],
     { count, exact }: DryRun,

@@ -28,7 +28,7 @@ import { readInstallation } from '../store/partitions/manage.ts'
 import { badRow, Isolation } from '../store/quarantine/isolation.ts'
 import { operationRow } from '../store/quarantine/set-aside.ts'
 import type { JobRecord } from '../store/rows.ts'
-import { isOfData, isPassing, wasTooSlow } from '../store/trouble.ts'
+import { isOfData, isTransient, wasTooSlow } from '../store/trouble.ts'
 import { firesLeft, planStretch, recurs } from './backfill.ts'
 import { nextBatch, orderOf } from './bulk.ts'
 
@@ -93,7 +93,7 @@ export class Operator implements Service {
       checkOperation(operation)
       await this.#limit.watch(() => this.#step(operation, this.#batchOf(operation)), wasTooSlow)
     } catch (error) {
-      if (isPassing(error)) throw error
+      if (isTransient(error)) throw error
       // It can never continue: it ends as FAILED.
       const row = badRow(operationRow(operation.operationId), error)
       await this.#isolation.setAside('operation', [{ item: operation, row }])

@@ -16,7 +16,7 @@ import type { Logger } from '../observability/logger.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
 import { fireReturns, type ReturnSource } from '../store/executions/returning.ts'
-import type { Isolation, Sieve } from '../store/quarantine/isolation.ts'
+import type { Isolation, Precheck } from '../store/quarantine/isolation.ts'
 import { executionRow, scheduleRow } from '../store/quarantine/set-aside.ts'
 import { findUnusableSubmissions } from '../store/quarantine/stuck.ts'
 import type { QueuedWork } from '../store/rows.ts'
@@ -252,12 +252,12 @@ export class Scheduler implements Service {
       for (const { held } of part) if (!done.has(held.key) && held.at <= now) this.#again(held)
     }
     const ready = tagged.done.flatMap((each) => each.items)
-    const fired = await isolation.run(`FIRE of ${from}`, ready, move, rowOf, this.#sieveOf(from))
+    const fired = await isolation.run(`FIRE of ${from}`, ready, move, rowOf, this.#precheckOf(from))
     const stopped = tagged.stoppedBy ?? fired.stoppedBy
     if (stopped) throw stopped.error
   }
 
-  #sieveOf(from: ReturnSource): Sieve<{ held: ReturnEntry }> | undefined {
+  #precheckOf(from: ReturnSource): Precheck<{ held: ReturnEntry }> | undefined {
     if (from === 'retries') return undefined
     const idOf = ({ held }: { held: ReturnEntry }) => held.key
     return { idOf, find: (items) => findUnusableSubmissions(this.#options.database, items.map(idOf)) }

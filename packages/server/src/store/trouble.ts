@@ -39,7 +39,7 @@ export function mayRetryAtOnce(error: unknown): boolean {
   return error instanceof pg.DatabaseError && retryAtOnce.has(codeOf(error))
 }
 
-export function isPassing(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   if (error instanceof ConnectionLostError) return true
   if (!(error instanceof pg.DatabaseError)) return false
   const code = codeOf(error)

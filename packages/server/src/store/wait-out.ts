@@ -1,7 +1,7 @@
 /** Waits out transient trouble while a node starts: the database may be restarting, or connections may be ended by an operator. */
 import { Backoff } from '@carillon/contract/process'
 import { monotonicMs } from '../lib/clock.ts'
-import { isPassing } from './trouble.ts'
+import { isTransient } from './trouble.ts'
 
 export interface WaitOutOptions {
   /** Give up this long after the first failure. */
@@ -18,7 +18,7 @@ export async function waitOut<T>(work: () => Promise<T>, { forMs, onTrouble }: W
       return await work()
     } catch (error) {
       giveUpAt ??= monotonicMs() + forMs
-      if (!isPassing(error) || monotonicMs() >= giveUpAt) throw error
+      if (!isTransient(error) || monotonicMs() >= giveUpAt) throw error
       const delayMs = backoff.nextMs()
       onTrouble(error, delayMs)
       await new Promise((resolve) => setTimeout(resolve, delayMs))

@@ -10,7 +10,7 @@ import type { Logger } from '../observability/logger.ts'
 import { type DedupeRequest, readDedupeRequests, settleDedupeRequest } from '../store/dedupes/requests.ts'
 import { AnsweredBefore } from '../store/idempotency/answers.ts'
 import { iso } from '../store/rows.ts'
-import { isPassing } from '../store/trouble.ts'
+import { isTransient } from '../store/trouble.ts'
 import { submitDeduped } from './dedupe.ts'
 import type { SubmissionsOptions } from './submissions.ts'
 
@@ -45,7 +45,7 @@ export class DedupeSettler {
         await settleDedupeRequest(database, id, { verdict: 'KEPT', executionId: dedupe.executionId })
     } catch (error) {
       if (error instanceof AnsweredBefore) return
-      if (isPassing(error)) throw error
+      if (isTransient(error)) throw error
       this.#logger.warn({ err: error, requestId: id, tenant }, 'a submission enqueued in SQL was refused')
       await settleDedupeRequest(database, id, { verdict: 'REFUSED', error: String(error).slice(0, 1_000) })
     }

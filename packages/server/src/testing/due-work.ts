@@ -3,11 +3,11 @@ import type { LeasedExecution } from '@carillon/contract'
 import { outsideWorkerId } from '../domain/outside-worker.ts'
 import type { Database } from '../store/database.ts'
 
-export type Chore = 'FIRE' | 'SWEEP' | 'OPERATE'
+export type DueKind = 'FIRE' | 'SWEEP' | 'OPERATE'
 
 export interface DueWork {
   /** What is to be done at this instant. */
-  due: Chore[]
+  due: DueKind[]
   /** The next instant at which something is to be done, milliseconds since 1970. */
   next: number | null
   /** Pools that are served and have executions ready. */
@@ -18,7 +18,7 @@ export interface DueWork {
 
 /** `workerIds`: those that live. What any other holds is lost after `lostMs` of silence. */
 export async function readDueWork(database: Database, workerIds: string[], lostMs: number): Promise<DueWork> {
-  const rows = await database.query<{ due: Chore[]; next: number | null; ready: string[]; held: string[] }>(
+  const rows = await database.query<{ due: DueKind[]; next: number | null; ready: string[]; held: string[] }>(
     'read-test-due-work',
     `with instants (what, at) as (
        select 'FIRE', due from carillon.schedules where due is not null

@@ -15,7 +15,7 @@ import {
   readOldestNeeded,
   readPartitions,
 } from '../store/partitions/manage.ts'
-import { isPassing } from '../store/trouble.ts'
+import { isTransient } from '../store/trouble.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
@@ -54,7 +54,7 @@ export class Partitioner {
       try {
         await createPartition(this.#database, from, from + width)
       } catch (error) {
-        if (!isPassing(error) || from <= now) throw error
+        if (!isTransient(error) || from <= now) throw error
         postponed = error
       }
     }

@@ -153,8 +153,8 @@ export class WorkerSessions implements Service {
     const pool = await this.#known.requireServing(workerId, owner, request.pool)
     const poll = this.#polls.open(workerId, pool, owner, gone)
     try {
-      const wish = { ...request, enough: poll.enough }
-      const executions = await this.#options.dispatcher.lease(pool, wish, poll.over)
+      const demand = { ...request, enough: poll.enough }
+      const executions = await this.#options.dispatcher.lease(pool, demand, poll.over)
       if (poll.over.aborted) {
         this.undelivered(executions)
         return { executions: '', cancellations: [], closing: this.#polls.closed }

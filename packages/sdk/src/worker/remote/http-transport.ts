@@ -130,10 +130,10 @@ export class HttpTransport implements Transport {
     await this.#nodes.close()
   }
 
-  async #poll({ workerId, pool, ...wish }: LeaseRequest, signal: AbortSignal): Promise<WireLeaseAnswer> {
-    const waitMs = Math.min(wish.waitMs, longestWaitMs)
-    const slots = Math.min(wish.slots, mostLeased)
-    const prefetch = Math.min(wish.prefetch, mostLeased)
+  async #poll({ workerId, pool, ...asked }: LeaseRequest, signal: AbortSignal): Promise<WireLeaseAnswer> {
+    const waitMs = Math.min(asked.waitMs, longestWaitMs)
+    const slots = Math.min(asked.slots, mostLeased)
+    const prefetch = Math.min(asked.prefetch, mostLeased)
     const answer = (await this.#ask({
       method: 'POST',
       path: `/v1/workers/${workerId}/lease`,

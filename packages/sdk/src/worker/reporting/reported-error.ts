@@ -3,7 +3,7 @@
  * it was becomes a ReportedError whose texts PostgreSQL can hold and whose size is bounded. Nothing here throws.
  */
 import { limits } from '@carillon/contract'
-import { wishOf } from '../../errors.ts'
+import { directiveOf } from '../../errors.ts'
 import type { ReportedError } from '../transport.ts'
 import { clip } from './text.ts'
 
@@ -21,7 +21,7 @@ const messageBytes = limits.errorBytes / 2
 const causesShown = 5
 
 export function failureOf(thrown: unknown): Failure {
-  return { error: reportedError(thrown), ...wishOf(thrown) }
+  return { error: reportedError(thrown), ...directiveOf(thrown) }
 }
 
 /** A failure that trying again cannot help. */

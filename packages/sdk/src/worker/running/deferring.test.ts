@@ -44,7 +44,7 @@ describe('a handler that throws Deferred', () => {
     expect(await rig.transport.outcomeOf(given)).toMatchObject({ outcome: 'TIMED_OUT' })
   })
 
-  test('while the worker stops is done all the same: somebody else has it', async () => {
+  test('while the worker stops counts all the same: an external system has the work', async () => {
     const rig = await startRig([
       handler(async (ctx) => {
         await aborted(ctx.signal)

@@ -36,7 +36,7 @@ export async function readRules(database: Database, ids: string[]): Promise<Map<
      left join lateral carillon.held(e) r on true
      left join carillon.jobs j on j.job_id = e.job_id and j.version = e.job_version
      left join carillon.job_versions v on v.job_id = e.job_id and v.version = e.job_version and j.job_id is null
-     -- What is no history, because somebody wrote it by hand, counts for nothing.
+     -- A value that is no history, written by hand, counts for nothing.
      cross join lateral (select case when jsonb_typeof(e.history) = 'array' then e.history end history) l
      cross join lateral (
        select count(*) filter (where h.entry ->> 'to' = 'HANDED_BACK' and h.entry ->> 'reason' in ('WORKER_LOST', 'TIMED_OUT'))

@@ -56,9 +56,9 @@ export class Isolation {
     items: Item[],
     work: (items: Item[]) => Promise<Answer>,
     rowOf: (item: Item) => QueueRow,
-    sieve?: Sieve<Item>,
+    precheck?: Precheck<Item>,
   ): Promise<Isolated<Item, Answer>> {
-    const sifted = sieve && (await this.#sift(call, items, work, sieve))
+    const sifted = precheck && (await this.#sift(call, items, work, precheck))
     if (sifted && 'answer' in sifted)
       return { done: [{ items, answer: sifted.answer }], bad: [], left: [], stoppedBy: null }
     let inDoubt = 0
@@ -88,7 +88,7 @@ export class Isolation {
     call: string,
     items: Item[],
     work: (items: Item[]) => Promise<Answer>,
-    { find, idOf }: Sieve<Item>,
+    { find, idOf }: Precheck<Item>,
   ): Promise<{ answer: Answer } | { items: Item[] }> {
     if (items.length === 0) return { items }
     try {
@@ -191,7 +191,7 @@ export class Isolation {
 }
 
 /** Finds rows that can be told to be bad without trying, so that many cost no more than one. */
-export interface Sieve<Item> {
+export interface Precheck<Item> {
   find: (items: Item[]) => Promise<BadRow[]>
   /** The execution, as the row's key names it. */
   idOf: (item: Item) => string

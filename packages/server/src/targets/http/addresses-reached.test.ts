@@ -43,7 +43,7 @@ describe('a name', () => {
 
   it('is resolved once: another answer a moment later is never asked for', async () => {
     await using server = await inside()
-    // The first answer is allowed and leads to the server; whoever asked again would be led elsewhere.
+    // The first answer is allowed and leads to the server; a second lookup would lead elsewhere.
     const { resolve, asked } = names(['127.0.0.1'], ['127.0.0.2'])
     await using http = trial({ allow: ['127.0.0.1'] }, resolve)
     expect(await http.run({ url: `http://rebind.example:${server.port}/` })).toMatchObject({ status: 200 })

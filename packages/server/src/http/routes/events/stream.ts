@@ -1,7 +1,7 @@
 /** Events as a stream that browsers understand (`EventSource`), and every program that reads lines. */
 import type { EventReset } from '@carillon/contract'
 import { api } from '@carillon/contract/api'
-import type { Told } from '../../../events/listener.ts'
+import type { StreamItem } from '../../../events/listener.ts'
 import { eventView } from '../../../events/view.ts'
 import { wanted } from '../../../events/wanted.ts'
 import { filteredJobId } from '../../../jobs/reference.ts'
@@ -36,7 +36,7 @@ export const streamEvents = route(api.streamEvents, async ({ query, headers: ask
   return { status: 200, headers, stream: written(told, { tenant, clock }) }
 })
 
-async function* written(told: AsyncIterable<Told>, by: { tenant: string; clock: Clock }): AsyncGenerator<string> {
+async function* written(told: AsyncIterable<StreamItem>, by: { tenant: string; clock: Clock }): AsyncGenerator<string> {
   yield `retry: ${comeBackMs}\n\n`
   for await (const said of told) {
     // An id without data says how far it has come, and is no event.

@@ -63,8 +63,8 @@ function said(body: CompletionInput, lease: { executionId: string; fence: number
   }
   refuse({ result }, 'SUCCEEDED')
   const cause = error ?? { name: 'TargetFailed', message: 'the target reported a failure without saying why' }
-  const wishes = { ...(retryAfterMs !== undefined && { retryAfterMs }), ...(permanent && { permanent }) }
-  return { ...base, outcome: 'FAILED', error: reportedError(cause), ...wishes }
+  const directives = { ...(retryAfterMs !== undefined && { retryAfterMs }), ...(permanent && { permanent }) }
+  return { ...base, outcome: 'FAILED', error: reportedError(cause), ...directives }
 }
 
 function refuse(fields: Record<string, unknown>, belongsTo: string): void {

@@ -15,9 +15,9 @@ export const patchJob = jobRoute(api.patchJob, async ({ headers, body, caller },
       caller.tenant,
       jobId,
       ({ definition }) => {
-        const wish = patched(definition, body)
-        checkInput(wish.input)
-        return wish
+        const requested = patched(definition, body)
+        checkInput(requested.input)
+        return requested
       },
       by,
     ),

@@ -14,10 +14,10 @@ export const replaceJob = jobRoute(api.replaceJob, async ({ headers, body, calle
       hint: 'Leave it out',
     })
   }
-  const wish = { input, payload: payload === undefined ? null : encodeJson(payload, 'payload') }
+  const requested = { input, payload: payload === undefined ? null : encodeJson(payload, 'payload') }
   const by = { actor: caller.actor, version: versionOf(headers) }
   const { job } = await changing(database, { tenant: caller.tenant, jobId }, () =>
-    jobs.update(caller.tenant, jobId, () => wish, by),
+    jobs.update(caller.tenant, jobId, () => requested, by),
   )
   return asItIsNow(database, job)
 })

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { api } from '@carillon/contract/api'
-import { together } from '../../../lib/together.ts'
+import { shareInFlight } from '../../../lib/share-in-flight.ts'
 import type { Database } from '../../../store/database.ts'
 import { countQuarantined } from '../../../store/quarantine/read.ts'
 import { ok, route } from '../../route.ts'
@@ -15,7 +15,7 @@ const patienceMs = 2_000
 const mostQuarantined = 1_000
 
 /** Answers how many rows are set aside. */
-const reach = together(async (database: Database) => {
+const reach = shareInFlight(async (database: Database) => {
   const counts = Object.values(await countQuarantined(database, mostQuarantined))
   return counts.reduce((sum, count) => sum + count, 0)
 })

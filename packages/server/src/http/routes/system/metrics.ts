@@ -1,5 +1,5 @@
 import { api } from '@carillon/contract/api'
-import { together } from '../../../lib/together.ts'
+import { shareInFlight } from '../../../lib/share-in-flight.ts'
 import { countExecutions } from '../../../store/executions/count.ts'
 import { countQuarantined } from '../../../store/quarantine/read.ts'
 import { readProgress } from '../../../store/verification/progress.ts'
@@ -8,7 +8,7 @@ import type { Services } from '../../services.ts'
 
 const headers = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }
 
-const textOf = together(async ({ metrics, database }: Services) =>
+const textOf = shareInFlight(async ({ metrics, database }: Services) =>
   // Without its database a node has fewer figures, not none.
   metrics.text(
     await countExecutions(database).catch(() => ({})),

@@ -25,9 +25,9 @@ export function outcomeOf(said: OutcomeInput, now: number, tooLarge: HeldExecuti
     }
     case 'FAILED': {
       const { retryAfterMs, permanent } = said
-      const wishes = { ...(retryAfterMs !== undefined && { retryAfterMs }), ...(permanent && { permanent }) }
+      const directives = { ...(retryAfterMs !== undefined && { retryAfterMs }), ...(permanent && { permanent }) }
       const progress = progressText(said, tooLarge)
-      return { ...base, outcome: 'FAILED', error: reportedError(said.error), ...wishes, progress }
+      return { ...base, outcome: 'FAILED', error: reportedError(said.error), ...directives, progress }
     }
     case 'TIMED_OUT': {
       const error = said.error ?? { name: 'TimedOut', message: 'the worker ended it: it ran for too long' }

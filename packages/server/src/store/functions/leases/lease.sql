@@ -132,7 +132,7 @@ declare
   v_why text;
   v_expired uuid[];
   v_ended uuid[];
-  v_staying uuid[] := '{}';   -- somebody is ending these: they stay where he looks for them
+  v_staying uuid[] := '{}';   -- locked by a concurrent end: they stay in `ready`, where it expects them
 begin
   with taken as materialized (
     select m.n, r.*, coalesce(r.body, b.body) text,

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { together } from './together.ts'
+import { shareInFlight } from './share-in-flight.ts'
 
 it('makes one answer for all who ask meanwhile, and a new one afterwards, also after a failure', async () => {
   let made = 0
-  const ask = together(async (owner: { broken: boolean }) => {
+  const ask = shareInFlight(async (owner: { broken: boolean }) => {
     made++
     await new Promise(setImmediate)
     if (owner.broken) throw new Error('broken')

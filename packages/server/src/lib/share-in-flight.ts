@@ -1,5 +1,5 @@
 /** Concurrent callers share one computation. */
-export function together<Owner extends WeakKey, Answer>(
+export function shareInFlight<Owner extends WeakKey, Answer>(
   make: (owner: Owner) => Promise<Answer>,
 ): (owner: Owner) => Promise<Answer> {
   const underWay = new WeakMap<Owner, Promise<Answer>>()

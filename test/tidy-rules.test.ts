@@ -11,6 +11,7 @@ import {
   type Offence,
   skips,
   statementNames,
+  vagueWords,
 } from './support/tidy-rules.ts'
 
 const server = 'packages/server/src'
@@ -181,6 +182,13 @@ describe('what is banned', () => {
 describe('leftovers, skips and names', () => {
   it.each(['TODO', 'FIXME', 'XXX'])('a note with %s is found in comments too', (word) => {
     expect(places(leftovers([file('a.ts', 'x', `// ${word}: later`)]))).toEqual(['a.ts:2'])
+  })
+
+  it('vague words are found in what is shipped, in comments too; tests and applied migrations may have them', () => {
+    const line = '// Whoever waits is told'
+    expect(places(vagueWords([file(`${server}/lib/a.ts`, 'x', line)]))).toEqual([`${server}/lib/a.ts:2`])
+    const others = [`${server}/lib/a.test.ts`, `${server}/store/migrations/0001_engine.sql`, 'test/a.ts']
+    expect(vagueWords(others.map((path) => file(path, line)))).toEqual([])
   })
 
   it('a skipped test needs a reason', () => {

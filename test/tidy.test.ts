@@ -11,6 +11,7 @@ import {
   type Offence,
   skips,
   statementNames,
+  vagueWords,
 } from './support/tidy-rules.ts'
 
 const files = readSourceTree()
@@ -49,6 +50,10 @@ describe('the source tree', () => {
 
   it('no notes are left over', () => {
     expect(list(leftovers(speaking))).toEqual([])
+  })
+
+  it('what is shipped names who or what acts', () => {
+    expect(list(vagueWords(files))).toEqual([])
   })
 
   it('no test is skipped without a reason', () => {

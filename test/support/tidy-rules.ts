@@ -132,6 +132,17 @@ export function leftovers(files: readonly SourceFile[]): Offence[] {
   )
 }
 
+const vague = /\b(whoever|somebody)\b/i
+
+/** What we ship names the thing that acts: a worker, a caller, another transaction. Applied migrations stay as they are. */
+export function vagueWords(files: readonly SourceFile[]): Offence[] {
+  return files
+    .filter((file) => file.path.startsWith('packages/') && !file.path.includes('/migrations/') && !isTest(file))
+    .flatMap(({ path, text }) =>
+      linesWith(text, vague).map((line) => ({ at: `${path}:${line}`, what: 'a vague word: name who or what acts' })),
+    )
+}
+
 /** A test that is skipped says why, in a comment on its line or the one above. */
 export function skips(files: readonly SourceFile[]): Offence[] {
   return files.flatMap(({ path, text, code }) => {

@@ -9,7 +9,7 @@ import type {
   LeaseRequest,
   ReportAnswer,
   Transport,
-  WorkerAnnouncement,
+  WorkerRegistration,
   WorkerReport,
   WorkerTimes,
 } from '@carillon/sdk'
@@ -40,7 +40,7 @@ export class SimulatedTransport implements Transport {
   readonly #random: Random
   readonly #heartbeatsApart: boolean
   #node: SimulatedNode
-  #announcement: WorkerAnnouncement | null = null
+  #registration: WorkerRegistration | null = null
   #watch: CancellationWatch | null = null
   #listener: ((cancellation: Cancellation) => void) | null = null
 
@@ -52,9 +52,9 @@ export class SimulatedTransport implements Transport {
     this.#node = this.#random.pick(this.#nodes)
   }
 
-  register(worker: WorkerAnnouncement): Promise<WorkerTimes> {
-    this.#announcement = worker
-    return this.#announce()
+  register(worker: WorkerRegistration): Promise<WorkerTimes> {
+    this.#registration = worker
+    return this.#register()
   }
 
   async lease(request: LeaseRequest, signal: AbortSignal): Promise<LeaseAnswer> {
@@ -92,7 +92,7 @@ export class SimulatedTransport implements Transport {
 
   onCancel(workerId: string, listener: (cancellation: Cancellation) => void): () => void {
     this.#listener = listener
-    const { pool } = this.#announcement!.pools[0]!
+    const { pool } = this.#registration!.pools[0]!
     this.#watch = new CancellationWatch(async (signal) => {
       await this.#poll({ workerId, pool, slots: 0, prefetch: 0, waitMs: watchWaitMs }, signal)
     })
@@ -110,8 +110,8 @@ export class SimulatedTransport implements Transport {
     return answer
   }
 
-  #announce(): Promise<WorkerTimes> {
-    const worker = this.#announcement!
+  #register(): Promise<WorkerTimes> {
+    const worker = this.#registration!
     return this.#once({ what: 'register', timeoutMs: reportMs, repeatable: true }, async ({ workerSessions }) => {
       await workerSessions.register(worker)
       return workerSessions.times
@@ -124,7 +124,7 @@ export class SimulatedTransport implements Transport {
     } catch (error) {
       if (!(error instanceof CarillonError && error.code === 'WORKER_UNKNOWN')) throw error
     }
-    await this.#announce()
+    await this.#register()
     return this.#once(options, work)
   }
 

@@ -29,14 +29,14 @@ export type {
   LeasedExecution,
   LeaseInput,
   OutcomeInput,
-  PoolAnnouncement,
+  PoolRegistration,
+  RegistrationAnswer,
   ReportAnswer,
   ReportedError,
   ReportInput,
   ReportVerdict,
   Worker as WorkerRecord,
-  WorkerAnnouncement,
-  WorkerWelcome,
+  WorkerRegistration,
 } from './schemas/worker.ts'
 export * from './timed.ts'
 export * from './words.ts'

@@ -95,7 +95,7 @@ describe('a worker', () => {
     expect(workers.mayLease(lost)).toBe(false)
     await workers.heard(lost, null)
     expect(workers.mayLease(lost)).toBe(true)
-    expect(await workers.find(lost, null)).toMatchObject({ announced: { name: 'w' }, suspect: false })
+    expect(await workers.find(lost, null)).toMatchObject({ registration: { name: 'w' }, suspect: false })
   })
 
   it('of one owner cannot be kept alive by another', async () => {
@@ -113,7 +113,7 @@ describe('a worker', () => {
     const quiet = await register(workers)
     await watch(workers, 93_000)
     expect(workers.poolsOf(quiet, null)).toEqual([])
-    expect(await workers.find(quiet, null)).toMatchObject({ announced: { workerId: quiet } })
+    expect(await workers.find(quiet, null)).toMatchObject({ registration: { workerId: quiet } })
     expect(workers.poolsOf(quiet, null)).toEqual(['default'])
   })
 })

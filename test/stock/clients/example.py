@@ -22,15 +22,15 @@ from carillon_client.models import (
     ListJobsState,
     OneShotInput,
     OutcomeSUCCEEDED,
-    PoolAnnouncement,
+    PoolRegistration,
     PoolInput,
     Problem,
     ReportAnswer,
     ReportInput,
     RetryPolicy,
     RetryPolicyBackoff,
-    WorkerAnnouncement,
-    WorkerWelcome,
+    WorkerRegistration,
+    RegistrationAnswer,
 )
 
 client = Client(base_url=sys.argv[1])
@@ -64,9 +64,9 @@ submitted = create_job.sync(
     body=OneShotInput(type_="ONE_SHOT", target=target, payload={"dateRange": "today"}, dedupe=Dedupe(key="python")),
 )
 assert isinstance(submitted, CreatedJob), submitted
-pools = [PoolAnnouncement(pool="batch-etl", handlers=["generate_invoices"], slots=1)]
-worker = register_worker.sync(client=client, body=WorkerAnnouncement(name="example", pools=pools))
-assert isinstance(worker, WorkerWelcome), worker
+pools = [PoolRegistration(pool="batch-etl", handlers=["generate_invoices"], slots=1)]
+worker = register_worker.sync(client=client, body=WorkerRegistration(name="example", pools=pools))
+assert isinstance(worker, RegistrationAnswer), worker
 leased = lease_executions.sync(worker.worker_id, client=client, body=LeaseInput(pool="batch-etl", slots=1))
 assert isinstance(leased, LeaseAnswer), leased
 [execution] = leased.executions

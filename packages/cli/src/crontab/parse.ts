@@ -74,7 +74,8 @@ function entryOf(line: string, system: boolean): Entry | string {
   const named = nickname && nicknames.get(nickname[1]!.toLowerCase())
   if (nickname && !named) {
     const seconds = /^@(\d+)$/.exec(nickname[1]!)?.[1]
-    if (seconds) return `${nickname[1]} runs so many seconds after the run before: use type INTERVAL with PT${seconds}S`
+    if (seconds)
+      return `${nickname[1]} runs ${seconds} seconds after the previous run: use type INTERVAL with PT${seconds}S`
     return `${nickname[1]} is not known`
   }
   const schedule = named ?? fields![1]!.replace(/\s+/g, ' ')

@@ -4,11 +4,11 @@ import { closed, Described, Name, Uuid, Word } from '../schemas/scalars.ts'
 import {
   LeaseAnswer,
   LeaseInput,
+  RegistrationAnswer,
   ReportAnswer,
   ReportInput,
   Worker,
-  WorkerAnnouncement,
-  WorkerWelcome,
+  WorkerRegistration,
 } from '../schemas/worker.ts'
 import { workerStates } from '../words.ts'
 import { ofPool, ofWorker } from './links.ts'
@@ -25,10 +25,11 @@ export const workerOperations = {
     bodyLimitBytes: 128 * 1024,
     tag: 'Workers',
     scope: 'work',
-    summary: 'Announce a worker',
-    description: 'Repeatable: the same `workerId` replaces what was announced before. Pools it names come into being.',
-    body: WorkerAnnouncement,
-    answers: { 201: { description: 'Welcome', schema: WorkerWelcome, links: ofWorker } },
+    summary: 'Register a worker',
+    description:
+      'Repeatable: the same `workerId` replaces the earlier registration. Pools that do not exist are created.',
+    body: WorkerRegistration,
+    answers: { 201: { description: 'Registered', schema: RegistrationAnswer, links: ofWorker } },
     errors: ['POOL_NOT_YOURS', 'POOL_LIMIT_REACHED', 'WORKER_UNKNOWN'],
   }),
   listWorkers: operation({

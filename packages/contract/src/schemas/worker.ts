@@ -10,27 +10,27 @@ const Fence = Type.Integer({
   description: 'The number of the lease, as it was given out.',
 })
 
-export const PoolAnnouncement = Type.Object(
+export const PoolRegistration = Type.Object(
   {
     pool: Described(Name, 'The name of the pool.'),
     handlers: Type.Array(Name, { maxItems: 10_000, description: 'Handlers the worker has there.' }),
     slots: Type.Integer({ minimum: 0, maximum: 100_000, description: 'How many executions it runs there at once.' }),
   },
-  { ...closed, title: 'PoolAnnouncement', description: 'What a worker does in one pool.' },
+  { ...closed, title: 'PoolRegistration', description: 'What a worker does in one pool.' },
 )
-export type PoolAnnouncement = Static<typeof PoolAnnouncement>
+export type PoolRegistration = Static<typeof PoolRegistration>
 
-export const WorkerAnnouncement = Type.Object(
+export const WorkerRegistration = Type.Object(
   {
     workerId: Type.Optional(Described(Uuid, 'Its id from before, to keep it; left out: a new one.')),
     name: Described(Name, 'For people, such as the name of its host.'),
-    pools: Type.Array(PoolAnnouncement, { minItems: 1, maxItems: 100, description: 'The pools it serves.' }),
+    pools: Type.Array(PoolRegistration, { minItems: 1, maxItems: 100, description: 'The pools it serves.' }),
   },
-  { ...closed, title: 'WorkerAnnouncement', description: 'A worker as it introduces itself.' },
+  { ...closed, title: 'WorkerRegistration', description: 'A worker as it introduces itself.' },
 )
-export type WorkerAnnouncement = Static<typeof WorkerAnnouncement>
+export type WorkerRegistration = Static<typeof WorkerRegistration>
 
-export const WorkerWelcome = Type.Object(
+export const RegistrationAnswer = Type.Object(
   {
     workerId: Described(Uuid, 'Its id, for all further requests.'),
     heartbeatEveryMs: Type.Integer({ description: 'How often to report what is held, in milliseconds.' }),
@@ -40,9 +40,9 @@ export const WorkerWelcome = Type.Object(
     }),
     serverTime: Described(Millis, 'The clock of the node, in milliseconds since 1970.'),
   },
-  { ...closed, title: 'WorkerWelcome', description: 'The rules a worker keeps to.' },
+  { ...closed, title: 'RegistrationAnswer', description: 'The rules a worker keeps to.' },
 )
-export type WorkerWelcome = Static<typeof WorkerWelcome>
+export type RegistrationAnswer = Static<typeof RegistrationAnswer>
 
 export const LeaseInput = Type.Object(
   {
@@ -267,7 +267,7 @@ export const Worker = Type.Object(
     name: Text('For people, such as the name of its host.'),
     tenant: Nullable(Text('The tenant it works for; null: the installation.')),
     state: Word(workerStates, { description: 'SUSPECT: silent for a while, it gets nothing new.' }),
-    pools: Type.Array(PoolAnnouncement, { description: 'The pools it serves.' }),
+    pools: Type.Array(PoolRegistration, { description: 'The pools it serves.' }),
     running: Type.Integer({ description: 'Executions it holds.' }),
     nodeId: Described(Uuid, 'The node it last spoke to.'),
     registeredAt: Described(Instant, 'When it registered.'),

@@ -37,7 +37,7 @@ describe('the health of a worker', () => {
     clock.pass(29_000)
     expect(worker.health().healthy).toBe(true)
     clock.pass(2_000)
-    expect(worker.health()).toMatchObject({ healthy: false, reason: expect.stringMatching(/could not be announced/) })
+    expect(worker.health()).toMatchObject({ healthy: false, reason: expect.stringMatching(/could not register/) })
     await worker.stop()
     await started
   })

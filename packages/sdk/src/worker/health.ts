@@ -60,7 +60,7 @@ export class Health {
     const { reporter, pollers, leaseWaitMs } = this.#options
     if (this.#over !== null) return this.#over
     if (this.#startingAt === null) return 'it has not been started'
-    if (this.#startedAt === null) return tooLong(now - this.#startingAt, silentMs, 'it could not be announced')
+    if (this.#startedAt === null) return tooLong(now - this.#startingAt, silentMs, 'it could not register')
     const leaseMs = Math.max(silentMs, leaseWaitMs + leaseMarginMs)
     const waited = Math.max(0, ...pollers.map(({ waitingSince }) => (waitingSince === null ? 0 : now - waitingSince)))
     return (

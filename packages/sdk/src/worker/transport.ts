@@ -13,19 +13,19 @@ import type {
   LeasedExecution,
   LeaseInput,
   OutcomeInput,
+  RegistrationAnswer,
   ReportAnswer,
   ReportedError,
   ReportInput,
   LeaseAnswer as WireLeaseAnswer,
-  WorkerAnnouncement as WireWorkerAnnouncement,
-  WorkerWelcome,
+  WorkerRegistration as WireWorkerAnnouncement,
 } from '@carillon/contract'
 
 export type {
   Cancellation,
   HeldExecution,
   LeasedExecution,
-  PoolAnnouncement,
+  PoolRegistration,
   ReportAnswer,
   ReportedError,
   ReportVerdict,
@@ -33,7 +33,7 @@ export type {
 
 export interface Transport {
   /** Registers the worker. Repeatable; the same `workerId` replaces the earlier registration. */
-  register(worker: WorkerAnnouncement): Promise<WorkerTimes>
+  register(worker: WorkerRegistration): Promise<WorkerTimes>
   /** Waits up to `waitMs` for executions of the worker's pools. An empty answer is normal. */
   lease(request: LeaseRequest, signal: AbortSignal): Promise<LeaseAnswer>
   report(report: WorkerReport): Promise<ReportAnswer>
@@ -48,10 +48,10 @@ export interface Transport {
 }
 
 /** What the installation expects of a worker. */
-export type WorkerTimes = Pick<WorkerWelcome, 'heartbeatEveryMs'>
+export type WorkerTimes = Pick<RegistrationAnswer, 'heartbeatEveryMs'>
 
 /** A worker gives itself an id, so that it can register again after a lost answer. */
-export type WorkerAnnouncement = Required<WireWorkerAnnouncement>
+export type WorkerRegistration = Required<WireWorkerAnnouncement>
 
 export type LeaseRequest = Required<LeaseInput> & { workerId: string }
 

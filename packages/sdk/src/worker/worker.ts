@@ -240,7 +240,7 @@ export class Worker {
   }
 
   async #register(): Promise<WorkerTimes> {
-    const pools = this.#pools.map((pool) => pool.announcement())
+    const pools = this.#pools.map((pool) => pool.registration())
     const times = await this.#transport.register({ workerId: this.workerId, name: this.name, pools })
     this.#registered = true
     return times

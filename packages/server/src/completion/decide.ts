@@ -108,7 +108,7 @@ function decideNode(
     }
     case 'WORKER_LOST': {
       if (mayReturnFree(said.began, rules)) return ifUnbegun(returnFree(base, said.outcome, now), said, rules)
-      const error = { name: 'WorkerLost', message: 'the worker was not heard of any more' }
+      const error = { name: 'WorkerLost', message: 'the worker sent no more heartbeats' }
       return fail({ ...base, error }, { outcome: 'WORKER_LOST', errorName: null }, rules, now, chance)
     }
   }

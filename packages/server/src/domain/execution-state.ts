@@ -36,7 +36,7 @@ export const transitions: readonly Transition[] = [
   { from: 'RUNNING', to: 'SUCCEEDED', because: 'the handler returned' },
   { from: 'RUNNING', to: 'FAILED', because: 'the handler threw' },
   { from: 'RUNNING', to: 'TIMED_OUT', because: 'longer than its timeout' },
-  { from: 'RUNNING', to: 'WORKER_LOST', because: 'the worker was not heard of' },
+  { from: 'RUNNING', to: 'WORKER_LOST', because: 'the worker sent no more heartbeats' },
   { from: 'RUNNING', to: 'CANCELLED', because: 'cancelled' },
   { from: 'RUNNING', to: 'PENDING', because: 'handed back; no attempt used' },
   ...failureStates.flatMap((from): Transition[] => [

@@ -75,7 +75,7 @@ function leased(around: Surroundings): Reason[] {
     return [...reasons, { code: 'DEFERRED', message, hint: 'ask there; without a report it ends with its timeout' }]
   }
   if (lease!.seenAt === null || around.now - lease!.seenAt > around.suspectMs) {
-    const heard = lease!.seenAt === null ? 'is not known any more' : `was last heard of at ${time(lease!.seenAt)}`
+    const heard = lease!.seenAt === null ? 'is not known any more' : `sent its last heartbeat at ${time(lease!.seenAt)}`
     const hint = 'check that machine; if it stays silent, the execution is taken from it and retried'
     reasons.push({ code: 'WORKER_SUSPECT', message: `${worker} holds it and ${heard}`, hint })
   }

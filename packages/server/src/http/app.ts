@@ -323,7 +323,7 @@ function methodsAt(routes: AppOptions['routes'], url: string): string[] {
 
 function wrongMethod({ method }: FastifyRequest, allowed: string[]): CarillonError {
   return new CarillonError('METHOD_NOT_ALLOWED', {
-    message: `${method} is not taken here`,
+    message: `${method} is not allowed here`,
     hint: `Use ${allowed.join(' or ')}`,
   })
 }

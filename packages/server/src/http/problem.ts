@@ -35,7 +35,7 @@ export function requestError(thrown: unknown): CarillonError {
   }
   return new CarillonError(
     'INTERNAL',
-    { message: 'the node could not answer', hint: 'Look into its log under the id of this request' },
+    { message: 'the node could not answer', hint: 'See its log under the id of this request' },
     { cause: thrown },
   )
 }

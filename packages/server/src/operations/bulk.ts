@@ -34,7 +34,7 @@ export async function bulkOf(
   if (filter.state !== undefined && !states.includes(filter.state)) {
     throw new CarillonError('VALIDATION', {
       pointer: '/filter/state',
-      message: `${filter.state} is not among what this is about`,
+      message: `${filter.state} cannot be selected here`,
       hint: `Use one of ${states.join(', ')}, or leave it out`,
     })
   }

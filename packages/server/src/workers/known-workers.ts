@@ -7,7 +7,7 @@
  * stopped keeps its sockets). An outage must lose no worker: silence counts only while this node watched.
  */
 import { CarillonError } from '@carillon/contract'
-import type { WorkerAnnouncement } from '@carillon/sdk'
+import type { WorkerRegistration } from '@carillon/sdk'
 import { poolName } from '../domain/pool-key.ts'
 import { Batcher } from '../lib/batcher.ts'
 import { monotonicMs } from '../lib/clock.ts'
@@ -25,13 +25,13 @@ export interface KnownWorkersOptions {
   /** Pools that a tenant may have. */
   maxPools: number
   /** A suspected worker was heard of. */
-  onLive: (worker: WorkerAnnouncement) => void
+  onLive: (worker: WorkerRegistration) => void
   /** Monotonic milliseconds; for tests. */
   monotonic?: () => number
 }
 
 export interface KnownWorker {
-  announced: WorkerAnnouncement
+  registration: WorkerRegistration
   /** The tenant that registered it; null: a platform worker. */
   owner: string | null
   suspect: boolean
@@ -63,7 +63,7 @@ export class KnownWorkers {
   }
 
   /** Pools come by name and are kept as the queue tables call them. */
-  async register(named: WorkerAnnouncement, owner: string | null): Promise<void> {
+  async register(named: WorkerRegistration, owner: string | null): Promise<void> {
     const { database, nodeId, maxPools } = this.#options
     const { workerId } = named
     const registered = await registerWorker(database, { ...named, nodeId, tenant: owner }, maxPools)
@@ -71,9 +71,12 @@ export class KnownWorkers {
     if (registered.verdict === 'FOREIGN_POOLS') throw notYours(named, registered.pools)
     if (registered.verdict === 'TOO_MANY_POOLS') throw tooManyPools(maxPools)
     const { keys } = registered
-    const announced = { ...named, pools: named.pools.map((each) => ({ ...each, pool: keys[each.pool] ?? each.pool })) }
+    const registration = {
+      ...named,
+      pools: named.pools.map((each) => ({ ...each, pool: keys[each.pool] ?? each.pool })),
+    }
     const now = this.#now()
-    this.#workers.set(workerId, { announced, owner, suspect: false, heardAt: now, seenAt: now })
+    this.#workers.set(workerId, { registration, owner, suspect: false, heardAt: now, seenAt: now })
   }
 
   /** The worker, if it is known here or in the database; another owner's is not. */
@@ -90,9 +93,9 @@ export class KnownWorkers {
     return worker
   }
 
-  /** As `require`; and the worker must have announced the pool, wherever it did. Answers what the queue tables call it. */
+  /** As `require`; and the worker must have registered for the pool, wherever it did. Answers what the queue tables call it. */
   async requireServing(workerId: string, owner: string | null, pool: string): Promise<string> {
-    const served = ({ announced }: KnownWorker) => announced.pools.find((p) => poolName(p.pool) === pool)?.pool
+    const served = ({ registration }: KnownWorker) => registration.pools.find((p) => poolName(p.pool) === pool)?.pool
     const known = served(await this.require(workerId, owner))
     if (known !== undefined) return known
     this.#workers.delete(workerId)
@@ -100,15 +103,15 @@ export class KnownWorkers {
     if (stored !== undefined) return stored
     throw new CarillonError('VALIDATION', {
       pointer: '/pool',
-      message: `the worker did not announce the pool ${pool}`,
-      hint: 'Announce it with POST /v1/workers and the same workerId',
+      message: `the worker did not register for the pool ${pool}`,
+      hint: 'Register it with POST /v1/workers and the same workerId',
     })
   }
 
-  /** The pools it announced, if it is known here and this owner's. */
+  /** The pools it registered for, if it is known here and this owner's. */
   poolsOf(workerId: string, owner: string | null): string[] {
     const worker = this.#workers.get(workerId)
-    return worker?.owner === owner ? worker.announced.pools.map(({ pool }) => pool) : []
+    return worker?.owner === owner ? worker.registration.pools.map(({ pool }) => pool) : []
   }
 
   mayLease(workerId: string): boolean {
@@ -136,7 +139,7 @@ export class KnownWorkers {
       worker.seenAt = now
       if (!worker.suspect) continue
       worker.suspect = false
-      this.#options.onLive(worker.announced)
+      this.#options.onLive(worker.registration)
     }
     return workerIds.map((workerId) => seen.has(workerId))
   }
@@ -160,20 +163,20 @@ export class KnownWorkers {
     if (now - this.#watchingSince < suspectMs) return
     for (const [workerId, worker] of this.#workers) {
       if (live.has(workerId)) {
-        if (worker.suspect) this.#options.onLive(worker.announced)
+        if (worker.suspect) this.#options.onLive(worker.registration)
         worker.suspect = false
       } else if (worker.seenAt < now && worker.heardAt < now) worker.suspect = true
     }
   }
 
-  async #registerAgain({ announced, owner }: KnownWorker): Promise<void> {
+  async #registerAgain({ registration, owner }: KnownWorker): Promise<void> {
     try {
-      const pools = announced.pools.map((each) => ({ ...each, pool: poolName(each.pool) }))
-      await this.register({ ...announced, pools }, owner)
+      const pools = registration.pools.map((each) => ({ ...each, pool: poolName(each.pool) }))
+      await this.register({ ...registration, pools }, owner)
     } catch (error) {
       // Its id belongs to another owner meanwhile: its next call is refused.
       if (!(error instanceof CarillonError)) throw error
-      this.#workers.delete(announced.workerId)
+      this.#workers.delete(registration.workerId)
     }
   }
 
@@ -182,7 +185,7 @@ export class KnownWorkers {
     if (!row) return null
     const { tenant, name, pools } = row
     const worker: KnownWorker = {
-      announced: { workerId, name, pools },
+      registration: { workerId, name, pools },
       ...{ owner: tenant, suspect: false, heardAt: this.#now(), seenAt: Number.NEGATIVE_INFINITY },
     }
     this.#workers.set(workerId, worker)
@@ -194,7 +197,7 @@ function unknown(workerId: string): CarillonError {
   return new CarillonError('WORKER_UNKNOWN', {
     pointer: '/workerId',
     message: `the worker ${workerId} is not registered`,
-    hint: 'Announce it with POST /v1/workers and the same workerId, then go on',
+    hint: 'Register it with POST /v1/workers and the same workerId, then go on',
   })
 }
 
@@ -205,7 +208,7 @@ export function tooManyPools(maxPools: number): CarillonError {
   })
 }
 
-function notYours({ pools }: WorkerAnnouncement, foreign: string[]): CarillonError {
+function notYours({ pools }: WorkerRegistration, foreign: string[]): CarillonError {
   return new CarillonError(
     'POOL_NOT_YOURS',
     foreign.map((pool) => ({

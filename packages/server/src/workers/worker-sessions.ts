@@ -3,8 +3,8 @@
  * completion's, registration is KnownWorkers'; this file combines them and makes sure that worker and database
  * agree on what the worker holds.
  */
-import type { Cancellation, HeldExecution, ReportAnswer, ReportVerdict, WorkerWelcome } from '@carillon/contract'
-import type { LeaseRequest, ReportedOutcome, WorkerAnnouncement, WorkerReport } from '@carillon/sdk'
+import type { Cancellation, HeldExecution, RegistrationAnswer, ReportAnswer, ReportVerdict } from '@carillon/contract'
+import type { LeaseRequest, ReportedOutcome, WorkerRegistration, WorkerReport } from '@carillon/sdk'
 import type { Completion } from '../completion/completion.ts'
 import type { Dispatcher } from '../dispatch/dispatcher.ts'
 import type { LeasedText } from '../dispatch/pool-dispatcher.ts'
@@ -50,7 +50,7 @@ export interface WorkerSessionsOptions {
 }
 
 /** What the installation expects of workers. */
-export type WorkerTimes = Pick<WorkerWelcome, 'heartbeatEveryMs' | 'suspectAfterMs' | 'lostAfterMs'>
+export type WorkerTimes = Pick<RegistrationAnswer, 'heartbeatEveryMs' | 'suspectAfterMs' | 'lostAfterMs'>
 
 export interface PollAnswer {
   /** JSON texts with commas between them. */
@@ -125,7 +125,7 @@ export class WorkerSessions implements Service {
   }
 
   /** `owner`: the tenant whose worker it is; null: the installation's. Throws POOL_NOT_YOURS or WORKER_UNKNOWN. */
-  async register(worker: WorkerAnnouncement, owner: string | null = null): Promise<void> {
+  async register(worker: WorkerRegistration, owner: string | null = null): Promise<void> {
     await this.#known.register(worker, owner)
   }
 

@@ -28,7 +28,7 @@ export interface PollerOptions {
   mayLease(): boolean
   /** The first `slots` were taken for free slots, the others beyond them. */
   onLeased(executions: LeasedExecution[], slots: number): void
-  /** Announces the worker again: the node may not know it any more. */
+  /** Registers the worker again: the node may not know it any more. */
   register(): Promise<void>
 }
 

@@ -11,7 +11,7 @@ import {
   CarillonError,
   completeLeased,
   type LeaseAnswer as WireLeaseAnswer,
-  type WorkerWelcome,
+  type RegistrationAnswer,
 } from '@carillon/contract'
 import { type Clock, type Logger, systemClock } from '@carillon/contract/process'
 import { consoleLogger } from '../../console-logger.ts'
@@ -23,7 +23,7 @@ import type {
   LeaseRequest,
   ReportAnswer,
   Transport,
-  WorkerAnnouncement,
+  WorkerRegistration,
   WorkerReport,
   WorkerTimes,
 } from '../transport.ts'
@@ -46,8 +46,8 @@ export class HttpTransport implements Transport {
   readonly #clock: Clock
   readonly #logger: Logger
   #token: string | undefined
-  #announcement: WorkerAnnouncement | null = null
-  #announcing: Promise<WorkerWelcome> | null = null
+  #registration: WorkerRegistration | null = null
+  #announcing: Promise<RegistrationAnswer> | null = null
   #keepAlive: KeepAlive | null = null
   #watch: CancellationWatch | null = null
   #listener: ((cancellation: Cancellation) => void) | null = null
@@ -65,10 +65,10 @@ export class HttpTransport implements Transport {
     }
   }
 
-  async register(worker: WorkerAnnouncement): Promise<WorkerTimes> {
-    this.#announcement = { ...worker, name: clip(worker.name.replace(/\p{Cc}/gu, ' '), 200) }
-    const { heartbeatEveryMs } = await this.#announce()
-    this.#keepAlive?.announce(this.#announcement)
+  async register(worker: WorkerRegistration): Promise<WorkerTimes> {
+    this.#registration = { ...worker, name: clip(worker.name.replace(/\p{Cc}/gu, ' '), 200) }
+    const { heartbeatEveryMs } = await this.#register()
+    this.#keepAlive?.update(this.#registration)
     if (!this.#leaving) this.#keepAlive ??= this.#startKeepAlive(heartbeatEveryMs)
     await this.#keepAlive?.ready
     return { heartbeatEveryMs }
@@ -114,7 +114,7 @@ export class HttpTransport implements Transport {
   onCancel(workerId: string, listener: (cancellation: Cancellation) => void): () => void {
     this.#listener = listener
     this.#watch = new CancellationWatch(async (signal) => {
-      const { pool } = this.#announcement!.pools[0]!
+      const { pool } = this.#registration!.pools[0]!
       await this.#poll({ workerId, pool, slots: 0, prefetch: 0, waitMs: watchWaitMs }, signal)
       this.watchAnsweredAt = this.#clock.now()
     })
@@ -154,14 +154,14 @@ export class HttpTransport implements Transport {
     } catch (error) {
       if (!isUnknown(error) || this.#leaving) throw error
     }
-    await this.#announce()
+    await this.#register()
     return this.#nodes.request(request)
   }
 
-  #announce(): Promise<WorkerWelcome> {
-    const body = JSON.stringify(this.#announcement)
+  #register(): Promise<RegistrationAnswer> {
+    const body = JSON.stringify(this.#registration)
     const request = { method: 'POST', path: '/v1/workers', body, repeatable: true, timeoutMs: reportMs }
-    this.#announcing ??= (this.#nodes.request(request) as Promise<WorkerWelcome>).finally(() => {
+    this.#announcing ??= (this.#nodes.request(request) as Promise<RegistrationAnswer>).finally(() => {
       this.#announcing = null
     })
     return this.#announcing
@@ -170,7 +170,7 @@ export class HttpTransport implements Transport {
   #startKeepAlive(everyMs: number): KeepAlive {
     const { tenant, tls } = this.#options
     const nodes = { urls: this.#nodes.urls, ...(tenant !== undefined && { tenant }), ...(tls && { tls }) }
-    return new KeepAlive({ nodes, token: this.#token, announcement: this.#announcement!, everyMs }, this.#logger)
+    return new KeepAlive({ nodes, token: this.#token, registration: this.#registration!, everyMs }, this.#logger)
   }
 
   async #freshToken(token: () => string | Promise<string>): Promise<string> {

@@ -12,7 +12,7 @@ const { everyMs, nodes: options } = settings
 const silentMs = everyMs * 1.25
 const lookEveryMs = everyMs / 4
 
-let { token, announcement } = settings
+let { token, registration } = settings
 let reportsSeen = -1
 let reportedAt = systemClock.now()
 let beatenAt = Number.NEGATIVE_INFINITY
@@ -28,7 +28,7 @@ const nodes = new Nodes({
 
 parentPort!.on('message', (message: KeepAliveMessage) => {
   if ('token' in message) token = message.token
-  else announcement = message.announcement
+  else registration = message.registration
 })
 
 setInterval(() => void look(), lookEveryMs)
@@ -62,11 +62,11 @@ async function look(): Promise<void> {
 }
 
 async function beat(): Promise<void> {
-  const path = `/v1/workers/${announcement.workerId}/report`
+  const path = `/v1/workers/${registration.workerId}/report`
   try {
     await nodes.request({ method: 'POST', path, body: '{}', repeatable: true })
   } catch (error) {
     if (!(error instanceof CarillonError && error.code === 'WORKER_UNKNOWN')) throw error
-    await nodes.request({ method: 'POST', path: '/v1/workers', body: JSON.stringify(announcement), repeatable: true })
+    await nodes.request({ method: 'POST', path: '/v1/workers', body: JSON.stringify(registration), repeatable: true })
   }
 }

@@ -11,12 +11,12 @@ import { extname } from 'node:path'
 import { Worker as Thread } from 'node:worker_threads'
 import type { Logger } from '@carillon/contract/process'
 import type { NodeOptions } from '../../http/node-options.ts'
-import type { WorkerAnnouncement } from '../transport.ts'
+import type { WorkerRegistration } from '../transport.ts'
 
 export interface KeepAliveSettings {
   nodes: Pick<NodeOptions, 'tenant' | 'tls'> & { urls: string[] }
   token: string | undefined
-  announcement: WorkerAnnouncement
+  registration: WorkerRegistration
   everyMs: number
   /** What the main thread shows: see `shown`. */
   shown: Float64Array
@@ -25,7 +25,7 @@ export interface KeepAliveSettings {
 /** What the thread says. */
 export type KeepAliveWord = { ready: true } | { trouble: string }
 
-export type KeepAliveMessage = { token: string } | { announcement: WorkerAnnouncement }
+export type KeepAliveMessage = { token: string } | { registration: WorkerRegistration }
 
 /** Places in the shared array. */
 export const shown = {
@@ -72,9 +72,9 @@ export class KeepAlive {
     this.#post({ token })
   }
 
-  announce(announcement: WorkerAnnouncement): void {
-    this.#settings.announcement = announcement
-    this.#post({ announcement })
+  update(registration: WorkerRegistration): void {
+    this.#settings.registration = registration
+    this.#post({ registration })
   }
 
   async stop(): Promise<void> {

@@ -5,7 +5,7 @@
  */
 
 import type { Held } from '../held.ts'
-import type { PoolAnnouncement } from '../transport.ts'
+import type { PoolRegistration } from '../transport.ts'
 import type { Executor } from './executor.ts'
 import type { RegisteredHandler } from './registered-handler.ts'
 
@@ -30,7 +30,7 @@ export class PoolSlots {
     this.slots += handler.concurrency
   }
 
-  announcement(): PoolAnnouncement {
+  registration(): PoolRegistration {
     return { pool: this.pool, handlers: [...this.handlers.keys()], slots: this.slots }
   }
 

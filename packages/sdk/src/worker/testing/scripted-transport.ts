@@ -12,7 +12,7 @@ import type {
   ReportAnswer,
   ReportedOutcome,
   Transport,
-  WorkerAnnouncement,
+  WorkerRegistration,
   WorkerReport,
   WorkerTimes,
 } from '../transport.ts'
@@ -47,7 +47,7 @@ export function execution(fields: Partial<LeasedExecution> = {}): LeasedExecutio
 }
 
 export class ScriptedTransport implements Transport {
-  readonly announcements: WorkerAnnouncement[] = []
+  readonly announcements: WorkerRegistration[] = []
   readonly leases: LeaseRequest[] = []
   readonly reports: WorkerReport[] = []
   readonly outcomes = new Map<string, ReportedOutcome>()
@@ -103,7 +103,7 @@ export class ScriptedTransport implements Transport {
     return this.outcomes.get(executionId)!
   }
 
-  async register(worker: WorkerAnnouncement): Promise<WorkerTimes> {
+  async register(worker: WorkerRegistration): Promise<WorkerTimes> {
     if (this.failRegisters-- > 0) throw new Error('no node there')
     this.announcements.push(worker)
     this.#happened()

@@ -1,4 +1,4 @@
-import type { PoolAnnouncement, Timed, WorkerRecord } from '@carillon/contract'
+import type { PoolRegistration, Timed, WorkerRecord } from '@carillon/contract'
 import type { Database } from '../database.ts'
 
 /** Times in milliseconds. */
@@ -21,7 +21,7 @@ export async function readWorkers(database: Database, filter: WorkerFilter): Pro
     node_id: string
     tenant: string | null
     name: string
-    pools: PoolAnnouncement[]
+    pools: PoolRegistration[]
     running: number
     live: boolean
     registered_at: number

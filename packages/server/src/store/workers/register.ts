@@ -1,4 +1,4 @@
-import type { PoolAnnouncement } from '@carillon/contract'
+import type { PoolRegistration } from '@carillon/contract'
 import type { Database } from '../database.ts'
 import type { Claimed } from '../pools/pools.ts'
 
@@ -8,7 +8,7 @@ export interface WorkerRow {
   /** Who registered it; null: a platform worker. */
   tenant: string | null
   name: string
-  pools: PoolAnnouncement[]
+  pools: PoolRegistration[]
 }
 
 export type Registered =
@@ -32,7 +32,7 @@ export async function registerWorker(database: Database, worker: WorkerRow, maxP
 }
 
 export async function readWorker(database: Database, workerId: string): Promise<Omit<WorkerRow, 'nodeId'> | null> {
-  const rows = await database.query<{ tenant: string | null; name: string; pools: PoolAnnouncement[] }>(
+  const rows = await database.query<{ tenant: string | null; name: string; pools: PoolRegistration[] }>(
     'read-worker',
     'select tenant, name, pools from carillon.workers where worker_id = $1',
     [workerId],

@@ -27,5 +27,8 @@ function labelsOf(labels: string[]): Record<string, string> {
   const texts = new Map(pairs)
   const twice = pairs.findIndex(([name, text]) => texts.get(name) !== text)
   if (twice < 0) return Object.fromEntries(texts)
-  throw new CarillonError('VALIDATION', { pointer: `/label/${twice}`, message: 'another text is asked for as well' })
+  throw new CarillonError('VALIDATION', {
+    pointer: `/label/${twice}`,
+    message: 'contradicts another value of the same label',
+  })
 }

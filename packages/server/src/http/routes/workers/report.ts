@@ -33,8 +33,8 @@ export const reportExecutions = route(
     const answer = await workerSessions.report({ workerId, outcomes, began, progress, held }, owner)
     if (!worker) {
       throw new CarillonError('WORKER_UNKNOWN', {
-        message: `the worker ${workerId} is not registered; its outcomes were taken all the same, where their fence holds`,
-        hint: 'Announce it with POST /v1/workers and the same workerId, then repeat the report',
+        message: `the worker ${workerId} is not registered; its outcomes were still accepted where their fence holds`,
+        hint: 'Register it with POST /v1/workers and the same workerId, then repeat the report',
       })
     }
     return ok(tooLarge.length > 0 ? { ...answer, tooLarge } : answer)

@@ -10,8 +10,8 @@
 import {
   CarillonError,
   completeLeased,
-  type LeaseAnswer as WireLeaseAnswer,
   type RegistrationAnswer,
+  type LeaseAnswer as WireLeaseAnswer,
 } from '@carillon/contract'
 import { type Clock, type Logger, systemClock } from '@carillon/contract/process'
 import { consoleLogger } from '../../console-logger.ts'

@@ -1,7 +1,10 @@
 /**
- * `npm run bench -- <scenario> [--quick] [--json]`: measures what SPEC section 8 promises. A table for people, with --json
+ * `npm run bench -- <scenario> [--quick] [--json] [--rounds 5] [--beside folder]`: measures what SPEC section 8 promises. A table for people, with --json
  * one document in the last line. Exit code 0: all targets reached; 1: one was missed; 2: a scenario could not be run.
  */
+import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { openGround } from './ground/open-ground.ts'
 import { describeCommit, describeMachine } from './measure/machine.ts'
@@ -32,6 +35,8 @@ const asides = ['growth']
 const options = {
   quick: { type: 'boolean', default: false },
   json: { type: 'boolean', default: false },
+  rounds: { type: 'string' },
+  beside: { type: 'string' },
   // For the test of the benchmark itself: all sizes times this.
   scale: { type: 'string', default: '1' },
   help: { type: 'boolean', default: false },
@@ -51,21 +56,27 @@ process.exit(
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({ options, allowPositionals: true })
   const scale = Number(values.scale)
+  const rounds = Number(values.rounds ?? (values.quick ? 1 : 5))
   const wanted = positionals[0] ?? ''
   const chosen = wanted === 'all' ? names : [...names, ...asides].filter((name) => name === wanted)
-  if (values.help || chosen.length === 0 || positionals.length !== 1 || !(scale > 0)) {
+  if (
+    values.help ||
+    chosen.length === 0 ||
+    positionals.length !== 1 ||
+    !(scale > 0) ||
+    !(Number.isInteger(rounds) && rounds > 0)
+  ) {
     console.error(await usage())
     return values.help ? 0 : 2
   }
   const { quick } = values
+  const beside = values.beside === undefined ? null : await checkoutIn(values.beside)
+  if (beside !== null && wanted !== 'life') throw new Error('only `life` is measured beside another checkout')
   const interrupted = untilSignal()
   const size = (full: number, small: number) => Math.max(1, Math.round((quick ? small : full) * scale))
   const steadiness = await watchMachine()
   await using ground = await openGround({ historyRows: size(1_000_000, 100_000), progress })
-  const outcome = await Promise.race([
-    runAll(chosen, { quick, rounds: quick ? 1 : 3, ground, progress, size }),
-    interrupted,
-  ])
+  const outcome = await Promise.race([runAll(chosen, { quick, rounds, beside, ground, progress, size }), interrupted])
   if (outcome === 'interrupted') return 130
   const { results, broken } = outcome
   const machine = { ...(await describeMachine(ground.postgresVersion, ground.folder)), ...(await steadiness()) }
@@ -128,13 +139,29 @@ function progress(text: string): void {
   console.error(`${seconds.padStart(7)} s  ${text}`)
 }
 
+/** A folder with another version of Carillon, as the base of URLs. */
+async function checkoutIn(folder: string): Promise<URL> {
+  const checkout = pathToFileURL(`${resolve(folder)}/`)
+  const isThere = (path: string) =>
+    stat(new URL(path, checkout)).then(
+      () => true,
+      () => false,
+    )
+  if (!(await isThere('bench/ground/template.ts')) || !(await isThere('node_modules'))) {
+    throw new Error(`${folder} is no checkout of Carillon with its packages installed (git worktree add, npm ci)`)
+  }
+  return checkout
+}
+
 async function usage(): Promise<string> {
   const lines = await Promise.all(
     [...names, ...asides].map(
       async (name) => `  ${name.padEnd(14)} ${await load(name).then((s) => s.summary, String)}`,
     ),
   )
-  return ['npm run bench -- <scenario> [--quick] [--json]', '', ...lines, '  all            every one of them'].join(
-    '\n',
-  )
+  const how = [
+    'npm run bench -- <scenario> [--quick] [--json] [--rounds 5] [--beside folder]',
+    '  --beside: another checkout of Carillon, measured in turns with this one; with `life`',
+  ]
+  return [...how, '', ...lines, '  all            every one of them'].join('\n')
 }

@@ -20,6 +20,8 @@ export interface Bench {
   quick: boolean
   /** How often the same is measured. */
   rounds: number
+  /** Another checkout of Carillon to measure in turns with this one, as the base of URLs; null: none. */
+  beside: URL | null
   ground: Ground
   /** Says what goes on, for people. */
   progress(text: string): void

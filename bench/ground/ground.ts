@@ -75,6 +75,8 @@ export interface LoadControl {
 export interface InstallationOptions {
   /** 1 unless given. */
   nodes?: number
+  /** Nodes and workers of another checkout instead, with its schema: the base of URLs. */
+  checkout?: URL
 }
 
 export interface Installation extends Closable {

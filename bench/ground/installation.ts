@@ -8,8 +8,6 @@ import type { Server } from './server.ts'
 import type { Template } from './template.ts'
 import { startWorkers } from './workers.ts'
 
-const nodeProgram = new URL('./node-process.ts', import.meta.url)
-
 const ledgerSql = `
 select count(*)::int total, count(*) filter (where state = 'SUCCEEDED')::int succeeded,
   count(*) filter (where state is null)::int unfinished,
@@ -17,8 +15,16 @@ select count(*)::int total, count(*) filter (where state = 'SUCCEEDED')::int suc
   carillon.ms(min(started_at))::float8 "firstStartedAt", carillon.ms(max(finished_at))::float8 "lastFinishedAt"
 from carillon.executions where execution_id >= carillon.first_id($1::bigint)`
 
+interface Parts {
+  server: Server
+  children: Children
+  template: Template
+  checkout: URL
+  name: string
+}
+
 export async function openInstallation(
-  { server, children, template, name }: { server: Server; children: Children; template: Template; name: string },
+  { server, children, template, checkout, name }: Parts,
   { nodes: nodeCount = 1 }: InstallationOptions,
 ): Promise<Installation> {
   const databaseUrl = await server.create(name, template.database)
@@ -40,13 +46,17 @@ export async function openInstallation(
     adminToken: template.adminToken,
     async startNode({ port } = {}) {
       const options: NodeProcessOptions = { databaseUrl, port }
-      const { child, said } = await children.start<NodeProcessWord>('node', nodeProgram, options)
+      const { child, said } = await children.start<NodeProcessWord>(
+        'node',
+        new URL('bench/ground/node-process.ts', checkout),
+        options,
+      )
       const node = { child, ...said }
       nodes.push(node)
       return node
     },
     async startWorkers(count, { handlers = handlerNames, pool = 'default', concurrency, record = false } = {}) {
-      const workers = await startWorkers(children, count, {
+      const workers = await startWorkers(children, checkout, count, {
         ...{ urls: installation.urls, token: template.workerToken },
         ...{ handlers, pool, concurrency, record },
       })

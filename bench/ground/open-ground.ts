@@ -8,7 +8,10 @@ import { startGenerator } from './generator.ts'
 import type { Ground } from './ground.ts'
 import { openInstallation } from './installation.ts'
 import { type Server, startServer } from './server.ts'
-import { buildTemplate, type Template } from './template.ts'
+import type { buildTemplate, Template } from './template.ts'
+
+/** This checkout. */
+const here = new URL('../../', import.meta.url)
 
 export interface OpenGround extends Ground {
   postgresVersion: string
@@ -25,14 +28,19 @@ export async function openGround(options: { historyRows: number; progress(text: 
     await rm(folder, { recursive: true, force: true })
     throw error
   }
-  let template: Promise<Template> | null = null
+  const templates = new Map<string, Promise<Template>>()
   let databases = 0
   let closed: Promise<void> | null = null
 
-  const templateOnce = () => {
-    if (template === null) {
+  const templateOnce = (checkout: URL) => {
+    let template = templates.get(checkout.href)
+    if (template === undefined) {
       options.progress(`laying ${options.historyRows.toLocaleString('en-US')} finished executions in 30 partitions`)
-      template = buildTemplate(server, options.historyRows)
+      template = templateOf(checkout, server, {
+        rows: options.historyRows,
+        name: `carillon_template_${templates.size}`,
+      })
+      templates.set(checkout.href, template)
     }
     return template
   }
@@ -52,7 +60,8 @@ export async function openGround(options: { historyRows: number; progress(text: 
     clear: () => children.endAll(),
     async installation(wanted = {}) {
       const name = `carillon_${++databases}`
-      return openInstallation({ server, children, template: await templateOnce(), name }, wanted)
+      const { checkout = here } = wanted
+      return openInstallation({ server, children, template: await templateOnce(checkout), checkout, name }, wanted)
     },
     async emptyDatabase() {
       const name = `peer_${++databases}`
@@ -76,4 +85,17 @@ export async function openGround(options: { historyRows: number; progress(text: 
       return closed
     },
   }
+}
+
+/** Every version of Carillon lays its own tables, on the server of this one. */
+async function templateOf(
+  checkout: URL,
+  server: Server,
+  { rows, name }: { rows: number; name: string },
+): Promise<Template> {
+  const module = (await import(new URL('bench/ground/template.ts', checkout).href)) as {
+    buildTemplate: typeof buildTemplate
+  }
+  const template = await module.buildTemplate({ ...server, create: () => server.create(name) }, rows)
+  return { ...template, database: name }
 }

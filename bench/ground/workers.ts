@@ -4,15 +4,19 @@ import type { Children } from './children.ts'
 import type { Run, Workers } from './ground.ts'
 import type { WorkerProcessOptions, WorkerProcessWord } from './worker-process.ts'
 
-const program = new URL('./worker-process.ts', import.meta.url)
-
 interface Progress {
   begun: number
   held: number
   at: number
 }
 
-export async function startWorkers(children: Children, count: number, options: WorkerProcessOptions): Promise<Workers> {
+export async function startWorkers(
+  children: Children,
+  checkout: URL,
+  count: number,
+  options: WorkerProcessOptions,
+): Promise<Workers> {
+  const program = new URL('bench/ground/worker-process.ts', checkout)
   const started = await Promise.all(
     Array.from({ length: count }, () => children.start<'started'>('worker', program, options)),
   )

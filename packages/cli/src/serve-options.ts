@@ -23,6 +23,7 @@ export interface ServeOptions extends ListenOptions, TargetOptions {
   jwtAudience?: string
   tlsCert?: string
   tlsKey?: string
+  leadership?: string
 }
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal']
@@ -47,6 +48,12 @@ export function addServeOptions(command: Command): Command {
     .option('--jwt-audience <name>', 'what aud must be')
     .option('--tls-cert <path>', 'PEM file with the certificate and its chain')
     .option('--tls-key <path>', 'PEM file with its key')
+    .addOption(
+      new Option(
+        '--leadership <url>',
+        'etcd that elects the leaders of shards, instead of PostgreSQL: etcd://host:2379',
+      ).env('CARILLON_LEADERSHIP'),
+    )
   return addTargetOptions(command)
 }
 
@@ -56,7 +63,7 @@ export function serveOptionList(): readonly Option[] {
 }
 
 export async function serveSettings(context: Context, options: ServeOptions): Promise<ServeSettings> {
-  const { host, port, insecure, tlsCert, tlsKey } = options
+  const { host, port, insecure, tlsCert, tlsKey, leadership } = options
   if ((tlsCert === undefined) !== (tlsKey === undefined))
     throw new UsageError({ message: '--tls-cert and --tls-key go together', hint: 'Give both' })
   const auth = await authSettings(options)
@@ -66,6 +73,7 @@ export async function serveSettings(context: Context, options: ServeOptions): Pr
     ...databaseOf(context, options),
     ...(insecure && { insecure }),
     ...(auth && { auth }),
+    ...(leadership !== undefined && { engine: { leadership } }),
     ...targetSettings(options),
     ...(tlsCert !== undefined && tlsKey !== undefined && { tls: { certFile: tlsCert, keyFile: tlsKey } }),
   }

@@ -10,6 +10,7 @@ import { createTagger, type TagFlows } from './admission/tags.ts'
 import { VirtualTimes } from './admission/virtual-times.ts'
 import { Completion } from './completion/completion.ts'
 import type { EngineConfig } from './config/engine-config.ts'
+import { etcdPlace } from './config/etcd-place.ts'
 import { Dispatcher } from './dispatch/dispatcher.ts'
 import { newId } from './domain/identity.ts'
 import type { DueSource } from './due-source/port.ts'
@@ -23,6 +24,7 @@ import { Jobs } from './jobs/jobs.ts'
 import { KnownPools } from './jobs/pools.ts'
 import { type TargetRules, workersOnly } from './jobs/target.ts'
 import { type KeepAlive, type KeepAliveSettings, KeepAliveThread } from './keep-alive/keep-alive.ts'
+import { EtcdLeadership } from './leadership/etcd.ts'
 import type { Leadership } from './leadership/port.ts'
 import { PostgresLeadership } from './leadership/postgres.ts'
 import { monotonicMs, OffsetClock } from './lib/clock.ts'
@@ -36,6 +38,7 @@ import { Metrics } from './observability/metrics.ts'
 import { Operations } from './operations/operations.ts'
 import { Operator } from './operations/operator.ts'
 import { Quarantine } from './quarantine/quarantine.ts'
+import { PostgresPoolQueue } from './queue/postgres.ts'
 import { Scheduler } from './scheduling/scheduler.ts'
 import { NotifySignals } from './signals/notify.ts'
 import type { Signals } from './signals/port.ts'
@@ -146,8 +149,12 @@ export class Engine implements Service {
     const keepAlive = parts.keepAlive?.(keepAliveSettings) ?? new KeepAliveThread(keepAliveSettings, logger)
     const { nodeName, leaseMs, lifeMs } = config
     const lease = { nodeId: this.nodeId, nodeName, leaseMs, lifeMs }
+    const electing = { database, keepAlive, lease, everyMs: config.renewEveryMs, logger }
     const leadership =
-      parts.leadership ?? new PostgresLeadership({ database, keepAlive, lease, everyMs: config.renewEveryMs, logger })
+      parts.leadership ??
+      (config.leadership === undefined
+        ? new PostgresLeadership(electing)
+        : new EtcdLeadership({ ...electing, place: etcdPlace(config.leadership) }))
     const alone = () => leadership.alone()
     const signals = parts.signals ?? new NotifySignals({ database, nodeId: this.nodeId, alone, logger })
     leadership.onFreed(() => signals.publish({ kind: 'SHARDS' }))
@@ -185,7 +192,8 @@ export class Engine implements Service {
       pollMs: config.pollMs,
       logger,
       mayLease: (workerId) => this.workerSessions.mayLease(workerId),
-      onLeased: (pool, lane, highest) => virtualTimes.leased(pool, lane, highest),
+      queueOf: (pool) =>
+        new PostgresPoolQueue({ clock, onLeased: (lane, highest) => virtualTimes.leased(pool, lane, highest) }),
       onUndelivered: (leases) => this.workerSessions.undelivered(leases),
     })
     const partitioner = new Partitioner({ database, clock, logger })

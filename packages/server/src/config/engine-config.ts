@@ -1,6 +1,7 @@
 /** The engine's settings: checked once, relations included, then frozen. */
 import { hostname } from 'node:os'
 import { CarillonError, checkOptions, defaults } from '@carillon/contract'
+import { etcdPlace } from './etcd-place.ts'
 
 export interface EngineConfig {
   /** For people, in logs and lists; host and process id unless given. */
@@ -12,6 +13,11 @@ export interface EngineConfig {
   readonly databaseUrl: string
   /** Behind such a pooler: a URL of PostgreSQL itself, for LISTEN, locks and migrations. */
   readonly directUrl?: string
+  /**
+   * What elects the leaders of shards: `etcd://host:2379,host:2379`, with `?fallback=postgres` PostgreSQL while etcd is away. Leases of
+   * the nodes in PostgreSQL unless given. All nodes of an installation have the same; it is changed by a rolling restart.
+   */
+  readonly leadership?: string
   /** Connections of this node, besides one for its keep-alive thread. */
   readonly maxConnections: number
   /** Set at the creation of an installation; later nodes take what is there. */
@@ -52,7 +58,7 @@ export type EngineSettings = Partial<EngineConfig>
 
 /** Ranges and defaults. */
 export const engineNumbers: Record<
-  Exclude<keyof EngineConfig, 'nodeName' | 'databaseUrl' | 'directUrl'>,
+  Exclude<keyof EngineConfig, 'nodeName' | 'databaseUrl' | 'directUrl' | 'leadership'>,
   { value: number; min: number; max: number }
 > = {
   maxConnections: { value: 10, min: 3, max: 1_000 },
@@ -74,7 +80,7 @@ export const engineNumbers: Record<
   maxPoolsPerTenant: { value: 100, min: 1, max: 100_000 },
 }
 
-export const engineSettingNames = ['nodeName', 'databaseUrl', 'directUrl', ...Object.keys(engineNumbers)]
+export const engineSettingNames = ['nodeName', 'databaseUrl', 'directUrl', 'leadership', ...Object.keys(engineNumbers)]
 
 export function engineConfig(settings: EngineSettings): EngineConfig {
   checkOptions(settings, engineSettingNames, { what: 'the settings of a node', code: 'CONFIG_INVALID' })
@@ -90,10 +96,12 @@ export function engineConfig(settings: EngineSettings): EngineConfig {
     if (url !== undefined && !URL.canParse(url))
       throw invalid(key, 'is not a URL', 'postgres://user:password@host:5432/database')
   }
+  if (settings.leadership !== undefined) etcdPlace(settings.leadership)
   const config: Record<string, unknown> = {
     nodeName: settings.nodeName ?? `${hostname()}-${process.pid}`,
     databaseUrl: settings.databaseUrl,
     ...(settings.directUrl !== undefined && { directUrl: settings.directUrl }),
+    ...(settings.leadership !== undefined && { leadership: settings.leadership }),
   }
   const half = settings.workerLostMs === undefined ? undefined : Math.floor(settings.workerLostMs / 2)
   const wanted: EngineSettings = { ...settings, workerSuspectMs: settings.workerSuspectMs ?? half }

@@ -1,5 +1,6 @@
 /** The dispatchers of all pools that workers of this node serve. */
 import type { Service } from '../lib/service.ts'
+import type { PoolQueue } from '../queue/port.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Leased } from '../store/executions/lease.ts'
 import {
@@ -10,14 +11,20 @@ import {
   type PoolDispatcherOptions,
 } from './pool-dispatcher.ts'
 
+export interface DispatcherOptions extends Omit<PoolDispatcherOptions, 'pool' | 'queue'> {
+  signals: Signals
+  /** The queue of a pool that this node begins to serve. */
+  queueOf(pool: string): PoolQueue
+}
+
 export class Dispatcher implements Service {
-  readonly #options: Omit<PoolDispatcherOptions, 'pool'>
+  readonly #options: DispatcherOptions
   readonly #signals: Signals
   readonly #pools = new Map<string, PoolDispatcher>()
   #unsubscribe = () => {}
   #stopped = false
 
-  constructor(options: Omit<PoolDispatcherOptions, 'pool'> & { signals: Signals }) {
+  constructor(options: DispatcherOptions) {
     this.#options = options
     this.#signals = options.signals
   }
@@ -52,7 +59,7 @@ export class Dispatcher implements Service {
     if (this.#stopped) return ''
     let dispatcher = this.#pools.get(pool)
     if (!dispatcher) {
-      dispatcher = new PoolDispatcher({ ...this.#options, pool })
+      dispatcher = new PoolDispatcher({ ...this.#options, pool, queue: this.#options.queueOf(pool) })
       this.#pools.set(pool, dispatcher)
       await dispatcher.start()
     }

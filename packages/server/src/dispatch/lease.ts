@@ -1,13 +1,7 @@
 /** LEASE for a pool; an execution that makes it fail is quarantined, and the workers get the others. */
+import type { Selection } from '../queue/port.ts'
 import type { Database } from '../store/database.ts'
-import {
-  type LaneReading,
-  type Leased,
-  lease,
-  type ReadyKey,
-  readReadyKeys,
-  type Slot,
-} from '../store/executions/lease.ts'
+import { type Leased, lease, type ReadyKey, readReadyKeys, type Slot } from '../store/executions/lease.ts'
 import type { Isolation } from '../store/quarantine/isolation.ts'
 import { readyRow } from '../store/quarantine/set-aside.ts'
 import { findUnusableReady } from '../store/quarantine/stuck.ts'
@@ -20,9 +14,8 @@ class NoSlotLeft extends Error {}
 
 /** `inOrder`: the smallest tags, as always; else what lies before the tags reached may still be there. */
 export async function leaseGood(
-  { database, isolation }: { database: Database; isolation: Isolation },
-  pool: string,
-  reading: LaneReading,
+  { pool, database, isolation }: { pool: string; database: Database; isolation: Isolation },
+  { reading, only: selected }: Selection,
   slots: Slot[],
 ): Promise<{ leased: Leased[]; inOrder: boolean }> {
   let free = slots
@@ -36,7 +29,7 @@ export async function leaseGood(
     return leased
   }
   const { answers, found, stoppedBy } = await isolation.runRead('LEASE', {
-    all: () => lease(database, pool, reading, slots),
+    all: () => lease(database, pool, reading, slots, selected ?? undefined),
     read: () => readReadyKeys(database, pool, mostLooked),
     work,
     find: () => findUnusableReady(database, pool, mostLooked),

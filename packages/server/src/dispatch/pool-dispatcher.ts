@@ -6,16 +6,14 @@
  * over is answered when the LEASE under way has ended, and after at least one. A hint only makes it poll sooner;
  * without any it polls once a second.
  */
-import { priorities } from '@carillon/contract'
 import { BatchLimit } from '../lib/batch-limit.ts'
 import type { Clock } from '../lib/clock.ts'
 import { Loop } from '../lib/loop.ts'
 import type { Service } from '../lib/service.ts'
 import type { Logger } from '../observability/logger.ts'
-import { LaneTurns, laneTurn } from '../queue/lane-turns.ts'
-import { ReadyPosition } from '../queue/ready-position.ts'
+import type { PoolQueue, Selection } from '../queue/port.ts'
 import type { Database } from '../store/database.ts'
-import type { LaneReading, Leased, Slot } from '../store/executions/lease.ts'
+import type { Leased, Slot } from '../store/executions/lease.ts'
 import type { Isolation } from '../store/quarantine/isolation.ts'
 import { wasTooSlow } from '../store/trouble.ts'
 import { leaseGood } from './lease.ts'
@@ -42,6 +40,7 @@ interface Waiting extends LeaseDemand {
 
 export interface PoolDispatcherOptions {
   pool: string
+  queue: PoolQueue
   database: Database
   isolation: Isolation
   clock: Clock
@@ -49,15 +48,14 @@ export interface PoolDispatcherOptions {
   logger: Logger
   /** False: the worker is suspect, and a lease would wait with it. */
   mayLease: (workerId: string) => boolean
-  onLeased: (pool: string, lane: number, tag: number) => void
   /** Leases whose worker went away in the meantime. */
   onUndelivered: (executions: LeasedText) => void
 }
 
-/** The slot of a waiting worker, and where to read the lanes. */
+/** The slot of a waiting worker, and what to fill it with. */
 export interface FreeSlot {
   slot: Slot
-  reading: LaneReading
+  reading: Selection['reading']
 }
 
 /** The most that one LEASE takes: it stays short, and the next follows at once. */
@@ -76,8 +74,6 @@ const yieldForMs = 5_000
 export class PoolDispatcher implements Service {
   readonly #options: PoolDispatcherOptions
   readonly #loop: Loop
-  readonly #positions = priorities.map(() => new ReadyPosition())
-  readonly #turns = new LaneTurns()
   readonly #limit = new BatchLimit(maxPerCall)
   /** The next LEASE asks for this many; more after a call that filled its limit. */
   #asked = fewPerCall
@@ -85,6 +81,7 @@ export class PoolDispatcher implements Service {
   #yieldUntil = Number.NEGATIVE_INFINITY
   #yieldTimer: NodeJS.Timeout | null = null
   #looking = false
+  #unsubscribe = () => {}
   /** A slot that a hand-over is filling; never rejects. */
   #filling: Promise<unknown> = Promise.resolve()
 
@@ -99,10 +96,12 @@ export class PoolDispatcher implements Service {
   }
 
   start(): Promise<void> {
+    this.#unsubscribe = this.#options.queue.onReady(() => this.wake())
     return this.#loop.start()
   }
 
   async stop(): Promise<void> {
+    this.#unsubscribe()
     if (this.#yieldTimer) clearTimeout(this.#yieldTimer)
     await this.#loop.stop()
     for (const demand of this.#waiting) demand.deliver('')
@@ -110,7 +109,7 @@ export class PoolDispatcher implements Service {
 
   /** Work became ready; `tag` is the smallest of it. */
   hint(lane: number, tag: number): void {
-    this.#positions[lane]?.lower(tag)
+    this.#options.queue.hint(lane, tag)
     if (this.#waiting.size > 0) this.#wake()
   }
 
@@ -159,15 +158,18 @@ export class PoolDispatcher implements Service {
    * waits, or a LEASE is under way and will find the work.
    */
   fill<T>(write: (place: FreeSlot) => Promise<{ leased: Leased | null; answer: T }>): Promise<T> | null {
-    const now = this.#options.clock.now()
-    if (this.#looking || now < this.#yieldUntil) return null
+    const { queue, clock } = this.#options
+    if (this.#looking || clock.now() < this.#yieldUntil) return null
     const demand = [...this.#waiting].find(({ slots, workerId }) => slots > 0 && this.#options.mayLease(workerId))
     if (demand === undefined) return null
     const slot = { workerId: demand.workerId, prefetched: false }
-    const reading = { from: this.#positions.map((p) => p.nearby(now)), since: this.#turns.since, turn: laneTurn }
+    const selection = queue.selectNearby()
     const filled = this.#look(async () => {
-      const { leased, answer } = await write({ slot, reading })
-      if (leased !== null) this.#take([leased], new Map([[demand.workerId, demand]]))
+      const { leased, answer } = await write({ slot, reading: selection.reading })
+      if (leased !== null) {
+        queue.settled(selection, [leased], true)
+        this.#take([leased], new Map([[demand.workerId, demand]]))
+      }
       return answer
     })
     this.#filling = filled.catch(() => {})
@@ -186,14 +188,17 @@ export class PoolDispatcher implements Service {
       try {
         const { slots, demands } = this.#freeSlots()
         if (slots.length === 0) return false
-        const now = this.#options.clock.now()
-        const reading = { from: this.#positions.map((p) => p.from(now)), since: this.#turns.since, turn: laneTurn }
-        const { pool } = this.#options
-        const { leased, inOrder } = await this.#limit.watch(
-          () => leaseGood(this.#options, pool, reading, slots),
-          wasTooSlow,
-        )
-        const count = this.#take(leased, demands, inOrder)
+        const { queue } = this.#options
+        const selection = queue.select(slots.length)
+        if (selection === null) return false
+        const { leased, inOrder } = await this.#limit
+          .watch(() => leaseGood(this.#options, selection, slots), wasTooSlow)
+          .catch((error) => {
+            queue.abandoned(selection)
+            throw error
+          })
+        queue.settled(selection, leased, inOrder)
+        const count = this.#take(leased, demands)
         this.#adapt(count, slots.length)
         return count === slots.length
       } finally {
@@ -214,10 +219,9 @@ export class PoolDispatcher implements Service {
   }
 
   /** Returns how many. */
-  #take(leased: Leased[], demands: Map<string, Waiting>, inOrder = true): number {
+  #take(leased: Leased[], demands: Map<string, Waiting>): number {
     const count = leased.reduce((sum, each) => sum + each.count, 0)
     this.#weigh(leased, count)
-    this.#note(leased, inOrder)
     this.#hand(leased, demands)
     return count
   }
@@ -256,25 +260,6 @@ export class PoolDispatcher implements Service {
   #weigh(leased: Leased[], count: number): void {
     const length = leased.reduce((sum, { executions }) => sum + executions.length, 0)
     if (length > maxLength) this.#limit.lower((count * maxLength) / length)
-  }
-
-  #note(leased: Leased[], inOrder: boolean): void {
-    const now = this.#options.clock.now()
-    const counts = priorities.map(() => 0)
-    const reached = new Map<number, number>()
-    for (const { lane, count, reached: tag } of leased) {
-      counts[lane]! += count
-      reached.set(lane, tag)
-    }
-    this.#turns.leased(counts)
-    if (!inOrder) {
-      for (const position of this.#positions) position.lower(0)
-      return
-    }
-    for (const [lane, tag] of reached) {
-      this.#positions[lane]!.reached(tag, now)
-      this.#options.onLeased(this.#options.pool, lane, tag)
-    }
   }
 
   #hand(leased: Leased[], demands: Map<string, Waiting>): void {

@@ -9,6 +9,7 @@ import type { Logger } from '../observability/logger.ts'
 import type { Database } from '../store/database.ts'
 import { claimShards, resign } from '../store/shards/claim.ts'
 import type { Leadership, LedShard } from './port.ts'
+import { ShardList } from './shard-list.ts'
 
 export interface PostgresLeadershipOptions {
   database: Database
@@ -21,13 +22,13 @@ export interface PostgresLeadershipOptions {
 export class PostgresLeadership implements Leadership {
   readonly #options: PostgresLeadershipOptions
   readonly #loop: Loop
-  readonly #onChange = new Set<(shards: readonly LedShard[]) => void>()
+  readonly #led: ShardList
   readonly #onFreed = new Set<() => void>()
-  #shards: readonly LedShard[] = []
   #alone = false
 
   constructor(options: PostgresLeadershipOptions) {
     this.#options = options
+    this.#led = new ShardList(options.logger)
     this.#loop = new Loop({
       name: 'leadership',
       everyMs: options.everyMs,
@@ -47,14 +48,14 @@ export class PostgresLeadership implements Leadership {
     const { database, keepAlive, lease } = this.#options
     await this.#loop.stop()
     this.#alone = false
-    this.#set([])
+    this.#led.set([])
     await keepAlive.stopRenewing()
     await resign(database, lease.nodeId)
     this.#freed()
   }
 
   shards(): readonly LedShard[] {
-    return this.#shards
+    return this.#led.shards
   }
 
   alone(): boolean {
@@ -62,8 +63,7 @@ export class PostgresLeadership implements Leadership {
   }
 
   onChange(listener: (shards: readonly LedShard[]) => void): () => void {
-    this.#onChange.add(listener)
-    return () => this.#onChange.delete(listener)
+    return this.#led.onChange(listener)
   }
 
   onFreed(listener: () => void): () => void {
@@ -78,30 +78,12 @@ export class PostgresLeadership implements Leadership {
   async runOnce(): Promise<void> {
     const { shards, alone } = await claimShards(this.#options.database, this.#options.lease.nodeId)
     this.#alone = alone
-    const before = this.#shards.length
-    this.#set(shards)
+    const before = this.#led.shards.length
+    this.#led.set(shards)
     if (shards.length < before) this.#freed()
-  }
-
-  #set(shards: readonly LedShard[]): void {
-    const same =
-      shards.length === this.#shards.length &&
-      shards.every((s, i) => s.shard === this.#shards[i]!.shard && s.epoch === this.#shards[i]!.epoch)
-    if (same) return
-    this.#log(shards)
-    this.#shards = shards
-    for (const listener of this.#onChange) listener(shards)
   }
 
   #freed(): void {
     for (const listener of this.#onFreed) listener()
-  }
-
-  #log(shards: readonly LedShard[]): void {
-    const before = new Set(this.#shards.map(({ shard }) => shard))
-    const gained = shards.filter(({ shard }) => !before.has(shard)).length
-    const lost = this.#shards.length - (shards.length - gained)
-    const message = gained > 0 ? 'this node took over shards' : 'this node gave up shards'
-    this.#options.logger.info({ gained, lost, leads: shards.length }, message)
   }
 }

@@ -32,3 +32,8 @@ export class OffsetClock implements Clock {
     return this.now() - Date.now()
   }
 }
+
+/** A moment by the machine's wall clock, for a library that takes its time limits so. */
+export function wallClockIn(ms: number): number {
+  return Date.now() + ms
+}

@@ -43,7 +43,7 @@ export async function lease(
   pool: string,
   reading: LaneReading,
   slots: Slot[],
-  only?: string[],
+  only?: readonly string[],
 ): Promise<Leased[]> {
   const rows = await database.query<LeasedRow>(
     'lease',

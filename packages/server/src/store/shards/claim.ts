@@ -1,3 +1,4 @@
+import { bigints, smallints } from '../arrays.ts'
 import type { Database } from '../database.ts'
 
 export interface LedShard {
@@ -15,6 +16,41 @@ export async function claimShards(database: Database, nodeId: string): Promise<{
   )
   const { shards, alone } = rows[0]!
   return { shards: shards ?? [], alone }
+}
+
+/** A shard that this node was elected to lead outside of PostgreSQL, and when, in the elector's count. */
+export interface ElectedShard {
+  shard: number
+  revision: number
+}
+
+/** Takes the shards this node was elected to lead, as far as PostgreSQL agrees: see functions/shards/claim_elected.sql. `live`: its own lease runs. */
+export async function claimElected(
+  database: Database,
+  nodeId: string,
+  { elector, shards }: { elector: string; shards: readonly ElectedShard[] },
+): Promise<{ shards: LedShard[]; alone: boolean; live: boolean }> {
+  const rows = await database.query<{ shards: LedShard[] | null; alone: boolean; live: boolean }>(
+    'claim-elected',
+    `select (select json_agg(json_build_object('shard', c.shard, 'epoch', c.epoch))
+       from carillon.claim_elected($1, $3, $4, $5, $2) c) shards,
+       not exists (select from carillon.nodes where node_id <> $1 and lease_until > coalesce($2, clock_timestamp())) alone,
+       exists (select from carillon.nodes where node_id = $1 and lease_until > coalesce($2, clock_timestamp())) live`,
+    [
+      ...[nodeId, database.now, elector],
+      ...[smallints(shards.map(({ shard }) => shard)), bigints(shards.map(({ revision }) => revision))],
+    ],
+  )
+  const { shards: led, alone, live } = rows[0]!
+  return { shards: led ?? [], alone, live }
+}
+
+export async function readInstallation(database: Database): Promise<{ installationId: string; shardCount: number }> {
+  const [row] = await database.query<{ installation_id: string; shard_count: number }>(
+    null,
+    'select installation_id, shard_count from carillon.installation',
+  )
+  return { installationId: row!.installation_id, shardCount: row!.shard_count }
 }
 
 /** Gives up every shard and the node's lease, so that others need not wait for it to run out. */

@@ -23,12 +23,12 @@ begin
     with g as materialized (
       select x.shard from carillon.shards x where x.node_id = p_node
       order by x.shard desc limit v_mine - v_share for update skip locked)
-    update carillon.shards s set node_id = null, epoch = s.epoch + 1 from g where s.shard = g.shard;
+    update carillon.shards s set node_id = null, epoch = s.epoch + 1, elector = null, revision = null from g where s.shard = g.shard;
   elsif v_mine < v_share then
     with g as materialized (
       select x.shard from carillon.shards x where x.node_id is null or x.node_id <> all (v_live)
       order by x.shard limit v_share - v_mine for update skip locked)
-    update carillon.shards s set node_id = p_node, epoch = s.epoch + 1 from g where s.shard = g.shard;
+    update carillon.shards s set node_id = p_node, epoch = s.epoch + 1, elector = null, revision = null from g where s.shard = g.shard;
   end if;
   return query select s.shard, s.epoch from carillon.shards s where s.node_id = p_node order by s.shard;
 end $$;

@@ -13,6 +13,8 @@ const middle = ['scheduling', 'admission', 'dispatch', 'completion', 'upkeep', '
 /** Services shared by the entry points: each combines folders of the middle. */
 const services = ['workers', 'submissions', 'executions', 'operations', 'events', 'verification', 'quarantine']
 const belowMiddle = [...foundation, 'store', ...seams, 'observability']
+/** What a seam may use: the store, and the connection that its version in Redis shares with the others. */
+const belowSeams = [...foundation, 'store', 'observability', 'redis']
 
 /** What a folder (or file) of packages/server/src may import besides itself, and why no more. */
 export const serverRules: Record<string, { may: string[]; why: string }> = {
@@ -22,15 +24,16 @@ export const serverRules: Record<string, { may: string[]; why: string }> = {
   config: { may: foundation, why: 'settings are read before anything else is there' },
   'embedded.ts': { may: [], why: 'the one place that loads a package which may be missing' },
   store: { may: [...foundation, 'observability'], why: 'the store does not depend on its callers' },
-  signals: { may: [...foundation, 'store', 'observability'], why: 'a seam answers one question' },
+  redis: { may: ['lib', 'observability'], why: 'a connection knows nothing of what it is used for' },
+  signals: { may: belowSeams, why: 'a seam answers one question' },
   leadership: {
     may: [...foundation, 'store', 'observability', 'keep-alive'],
     why: 'a seam answers one question; main.ts signals its changes',
   },
-  'due-source': { may: [...foundation, 'store', 'observability'], why: 'a seam answers one question' },
+  'due-source': { may: belowSeams, why: 'a seam answers one question' },
   queue: { may: [...foundation, 'store', 'observability'], why: 'a seam answers one question' },
-  liveness: { may: [...foundation, 'store', 'observability', 'keep-alive'], why: 'a seam answers one question' },
-  'status-reads': { may: [...foundation, 'store', 'observability'], why: 'a seam answers one question' },
+  liveness: { may: [...belowSeams, 'keep-alive'], why: 'a seam answers one question' },
+  'status-reads': { may: belowSeams, why: 'a seam answers one question' },
   'keep-alive': { may: [...foundation, 'store', 'observability'], why: 'it goes on while everything else is busy' },
   ...Object.fromEntries(
     middle.map((folder) => [
@@ -59,8 +62,12 @@ export const serverRules: Record<string, { may: string[]; why: string }> = {
     may: [...belowMiddle, ...middle, ...services, 'config', 'targets'],
     why: 'it is one way in; it does not know how a node is put together',
   },
+  'choose-seams.ts': {
+    may: [...foundation, 'store', ...seams, 'observability', 'config', 'keep-alive', 'redis'],
+    why: 'the part of the composition root that knows the versions of the seams',
+  },
   'main.ts': {
-    may: [...belowMiddle, ...middle, ...services, 'config', 'keep-alive', 'targets', 'http'],
+    may: [...belowMiddle, ...middle, ...services, 'config', 'keep-alive', 'choose-seams.ts', 'targets', 'http'],
     why: 'the composition root knows every folder but the entries above it',
   },
   library: {
@@ -86,7 +93,7 @@ export const serverRules: Record<string, { may: string[]; why: string }> = {
     why: 'the entry for tests of programs: it starts a whole node on a clock of its own',
   },
   administration: {
-    may: [...foundation, 'store', 'observability', 'config', 'embedded.ts', 'jobs', 'http', 'node-version.ts'],
+    may: [...foundation, 'store', 'observability', 'redis', 'config', 'embedded.ts', 'jobs', 'http', 'node-version.ts'],
     why: 'the entry for operators: it works on the database and on files, whether or not a node runs',
   },
   'node-version.ts': { may: [], why: 'it runs first, on Nodes that can run nothing else' },
@@ -119,8 +126,12 @@ export const withoutSdk: Record<string, string> = {
 }
 
 const serverRoot = 'packages/server/src/'
-/** An optional peer: imported as a value anywhere else, it would be needed wherever the server is. */
-const embeddedLoader = `${serverRoot}embedded.ts`
+/** Optional peers: imported as a value anywhere else, they would be needed wherever the server is. */
+const loaders: Record<string, string> = {
+  '@carillon/embedded': `${serverRoot}embedded.ts`,
+  etcd3: `${serverRoot}leadership/etcd.ts`,
+  redis: `${serverRoot}redis/client.ts`,
+}
 
 export function importDirection(files: readonly SourceFile[]): Offence[] {
   return files
@@ -155,8 +166,9 @@ export function packageImports(files: readonly SourceFile[]): Offence[] {
           return inside ? [] : [{ at, what: `${from} lies in another package: import it by its name` }]
         }
         if (isTest(file)) return []
-        if (from === '@carillon/embedded' && !typeOnly && file.path !== embeddedLoader)
-          return [{ at, what: `imports ${from}: it may be missing; ${embeddedLoader} loads it` }]
+        const loader = loaders[from]
+        if (loader !== undefined && !typeOnly && file.path !== loader)
+          return [{ at, what: `imports ${from}: it may be missing; ${loader} loads it` }]
         if (rule && !rule.may.test(from)) return [{ at, what: `imports ${from}: ${rule.why}` }]
         const reason = file.path.startsWith(serverRoot) ? withoutSdk[roomOf(file.path)] : undefined
         if (reason !== undefined && from.startsWith('@carillon/sdk'))

@@ -24,6 +24,7 @@ export interface ServeOptions extends ListenOptions, TargetOptions {
   tlsCert?: string
   tlsKey?: string
   leadership?: string
+  signals?: string
 }
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal']
@@ -54,6 +55,12 @@ export function addServeOptions(command: Command): Command {
         'etcd that elects the leaders of shards, instead of PostgreSQL: etcd://host:2379',
       ).env('CARILLON_LEADERSHIP'),
     )
+    .addOption(
+      new Option(
+        '--signals <url>',
+        'Redis for signals, heartbeats and status, instead of PostgreSQL: redis://host:6379',
+      ).env('CARILLON_SIGNALS'),
+    )
   return addTargetOptions(command)
 }
 
@@ -63,17 +70,21 @@ export function serveOptionList(): readonly Option[] {
 }
 
 export async function serveSettings(context: Context, options: ServeOptions): Promise<ServeSettings> {
-  const { host, port, insecure, tlsCert, tlsKey, leadership } = options
+  const { host, port, insecure, tlsCert, tlsKey, leadership, signals } = options
   if ((tlsCert === undefined) !== (tlsKey === undefined))
     throw new UsageError({ message: '--tls-cert and --tls-key go together', hint: 'Give both' })
   const auth = await authSettings(options)
+  const servers = {
+    ...(leadership !== undefined && { leadership }),
+    ...(signals !== undefined && { signals }),
+  }
   return {
     host,
     port,
     ...databaseOf(context, options),
     ...(insecure && { insecure }),
     ...(auth && { auth }),
-    ...(leadership !== undefined && { engine: { leadership } }),
+    ...(Object.keys(servers).length > 0 && { engine: servers }),
     ...targetSettings(options),
     ...(tlsCert !== undefined && tlsKey !== undefined && { tls: { certFile: tlsCert, keyFile: tlsKey } }),
   }

@@ -8,9 +8,9 @@ import { Receipts } from './admission/receipts.ts'
 import { Submitter } from './admission/submitter.ts'
 import { createTagger, type TagFlows } from './admission/tags.ts'
 import { VirtualTimes } from './admission/virtual-times.ts'
+import { chooseSeams, type Seams } from './choose-seams.ts'
 import { Completion } from './completion/completion.ts'
 import type { EngineConfig } from './config/engine-config.ts'
-import { etcdPlace } from './config/etcd-place.ts'
 import { Dispatcher } from './dispatch/dispatcher.ts'
 import { newId } from './domain/identity.ts'
 import type { DueSource } from './due-source/port.ts'
@@ -24,14 +24,10 @@ import { Jobs } from './jobs/jobs.ts'
 import { KnownPools } from './jobs/pools.ts'
 import { type TargetRules, workersOnly } from './jobs/target.ts'
 import { type KeepAlive, type KeepAliveSettings, KeepAliveThread } from './keep-alive/keep-alive.ts'
-import { EtcdLeadership } from './leadership/etcd.ts'
-import type { Leadership } from './leadership/port.ts'
-import { PostgresLeadership } from './leadership/postgres.ts'
 import { monotonicMs, OffsetClock } from './lib/clock.ts'
 import type { Service } from './lib/service.ts'
 import './lib/temporal.ts'
 import type { WorkerLiveness } from './liveness/port.ts'
-import { PostgresLiveness } from './liveness/postgres.ts'
 import { deadLetterLog } from './observability/dead-letter-log.ts'
 import type { Logger } from './observability/logger.ts'
 import { Metrics } from './observability/metrics.ts'
@@ -40,10 +36,7 @@ import { Operator } from './operations/operator.ts'
 import { Quarantine } from './quarantine/quarantine.ts'
 import { PostgresPoolQueue } from './queue/postgres.ts'
 import { Scheduler } from './scheduling/scheduler.ts'
-import { NotifySignals } from './signals/notify.ts'
 import type { Signals } from './signals/port.ts'
-import type { StatusReads } from './status-reads/port.ts'
-import { PostgresStatusReads } from './status-reads/postgres.ts'
 import { Database } from './store/database.ts'
 import { migrate } from './store/migrate.ts'
 import { requireSessions } from './store/pooling.ts'
@@ -65,15 +58,11 @@ import { Verifier } from './verification/verifier.ts'
 import { WorkerSessions } from './workers/worker-sessions.ts'
 
 /** Parts that may be replaced: for tests and simulation, whose time is not the machine's. */
-export interface EngineParts {
+export interface EngineParts extends Partial<Seams> {
   database?: Database
   clock?: OffsetClock
   keepAlive?: (settings: KeepAliveSettings) => KeepAlive
-  leadership?: Leadership
-  signals?: Signals
   dueSource?: DueSource
-  liveness?: WorkerLiveness
-  statusReads?: StatusReads
   metrics?: Metrics
   /** Of the tz database. */
   tzVersion?: string
@@ -147,16 +136,13 @@ export class Engine implements Service {
       answerWithinMs: config.leaseMs,
     }
     const keepAlive = parts.keepAlive?.(keepAliveSettings) ?? new KeepAliveThread(keepAliveSettings, logger)
-    const { nodeName, leaseMs, lifeMs } = config
-    const lease = { nodeId: this.nodeId, nodeName, leaseMs, lifeMs }
-    const electing = { database, keepAlive, lease, everyMs: config.renewEveryMs, logger }
-    const leadership =
-      parts.leadership ??
-      (config.leadership === undefined
-        ? new PostgresLeadership(electing)
-        : new EtcdLeadership({ ...electing, place: etcdPlace(config.leadership) }))
-    const alone = () => leadership.alone()
-    const signals = parts.signals ?? new NotifySignals({ database, nodeId: this.nodeId, alone, logger })
+    const { leadership, signals, liveness, statusReads, connections } = chooseSeams(
+      {
+        ...{ config, nodeId: this.nodeId, database, keepAlive, clock, metrics: this.metrics, logger },
+        workers: () => this.workerSessions.workerIds(),
+      },
+      parts,
+    )
     leadership.onFreed(() => signals.publish({ kind: 'SHARDS' }))
     signals.subscribe((signal) => {
       if (signal.kind === 'SHARDS') leadership.wake()
@@ -197,8 +183,6 @@ export class Engine implements Service {
       onUndelivered: (leases) => this.workerSessions.undelivered(leases),
     })
     const partitioner = new Partitioner({ database, clock, logger })
-    const times = { everyMs: config.sweepEveryMs, lostMs: config.workerLostMs }
-    const liveness = parts.liveness ?? new PostgresLiveness({ database, keepAlive, logger, ...times })
     const sweeper = new Sweeper({
       database,
       isolation,
@@ -246,7 +230,6 @@ export class Engine implements Service {
     this.jobs = new Jobs({ database, signals, clock, tag, pools, targets: options.targets ?? workersOnly })
     this.submissions = new Submissions({ database, clock, jobs: this.jobs, submitter })
     this.#dedupeSettler = new DedupeSettler({ database, clock, jobs: this.jobs, submitter, logger })
-    const statusReads = parts.statusReads ?? new PostgresStatusReads(database)
     this.ends = new Ends({ statusReads, signals, logger })
     this.events = new Events({ database, logger, isolation })
     this.executions = new Executions({ database, statusReads, signals, clock, jobs: this.jobs, ends: this.ends })
@@ -281,6 +264,7 @@ export class Engine implements Service {
     const later = [liveness, scheduler, duties, this.ends, this.events, operator, receipts]
     this.#services = [
       clockOffset,
+      ...connections,
       signals,
       keepAlive,
       leadership,
@@ -290,7 +274,17 @@ export class Engine implements Service {
       ...later,
     ]
     const earlier = [operator, this.events, this.ends, this.workerSessions, duties, liveness, scheduler]
-    this.#stopOrder = [...earlier, receipts, dispatcher, virtualTimes, leadership, keepAlive, signals, clockOffset]
+    this.#stopOrder = [
+      ...earlier,
+      receipts,
+      dispatcher,
+      virtualTimes,
+      leadership,
+      keepAlive,
+      signals,
+      ...connections,
+      clockOffset,
+    ]
   }
 
   /**

@@ -2,6 +2,7 @@
 import { hostname } from 'node:os'
 import { CarillonError, checkOptions, defaults } from '@carillon/contract'
 import { etcdPlace } from './etcd-place.ts'
+import { redisAddress } from './redis-address.ts'
 
 export interface EngineConfig {
   /** For people, in logs and lists; host and process id unless given. */
@@ -18,6 +19,11 @@ export interface EngineConfig {
    * the nodes in PostgreSQL unless given. All nodes of an installation have the same; it is changed by a rolling restart.
    */
   readonly leadership?: string
+  /**
+   * Redis, for signals between nodes, heartbeats of workers and the status of executions: `redis://host:6379`, `rediss://…`,
+   * `redis+sentinel://host:26379,host:26379/master`, `redis+cluster://host:6379,host:6379`. PostgreSQL unless given, and while Redis is away.
+   */
+  readonly signals?: string
   /** Connections of this node, besides one for its keep-alive thread. */
   readonly maxConnections: number
   /** Set at the creation of an installation; later nodes take what is there. */
@@ -58,7 +64,7 @@ export type EngineSettings = Partial<EngineConfig>
 
 /** Ranges and defaults. */
 export const engineNumbers: Record<
-  Exclude<keyof EngineConfig, 'nodeName' | 'databaseUrl' | 'directUrl' | 'leadership'>,
+  Exclude<keyof EngineConfig, 'nodeName' | 'databaseUrl' | 'directUrl' | 'leadership' | 'signals'>,
   { value: number; min: number; max: number }
 > = {
   maxConnections: { value: 10, min: 3, max: 1_000 },
@@ -80,7 +86,14 @@ export const engineNumbers: Record<
   maxPoolsPerTenant: { value: 100, min: 1, max: 100_000 },
 }
 
-export const engineSettingNames = ['nodeName', 'databaseUrl', 'directUrl', 'leadership', ...Object.keys(engineNumbers)]
+export const engineSettingNames = [
+  'nodeName',
+  'databaseUrl',
+  'directUrl',
+  'leadership',
+  'signals',
+  ...Object.keys(engineNumbers),
+]
 
 export function engineConfig(settings: EngineSettings): EngineConfig {
   checkOptions(settings, engineSettingNames, { what: 'the settings of a node', code: 'CONFIG_INVALID' })
@@ -97,11 +110,13 @@ export function engineConfig(settings: EngineSettings): EngineConfig {
       throw invalid(key, 'is not a URL', 'postgres://user:password@host:5432/database')
   }
   if (settings.leadership !== undefined) etcdPlace(settings.leadership)
+  if (settings.signals !== undefined) redisAddress(settings.signals, 'signals')
   const config: Record<string, unknown> = {
     nodeName: settings.nodeName ?? `${hostname()}-${process.pid}`,
     databaseUrl: settings.databaseUrl,
     ...(settings.directUrl !== undefined && { directUrl: settings.directUrl }),
     ...(settings.leadership !== undefined && { leadership: settings.leadership }),
+    ...(settings.signals !== undefined && { signals: settings.signals }),
   }
   const half = settings.workerLostMs === undefined ? undefined : Math.floor(settings.workerLostMs / 2)
   const wanted: EngineSettings = { ...settings, workerSuspectMs: settings.workerSuspectMs ?? half }

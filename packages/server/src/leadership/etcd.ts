@@ -29,6 +29,8 @@ export interface EtcdLeadershipOptions {
   lease: NodeLease
   everyMs: number
   logger: Logger
+  /** Called when etcd can no longer be reached, and when it can again. */
+  onAway?: (away: boolean) => void
 }
 
 /** Where etcd is. */
@@ -138,7 +140,9 @@ export class EtcdLeadership implements Leadership {
     try {
       await this.#renew()
       election = await this.#look()
+      this.#options.onAway?.(false)
     } catch (error) {
+      this.#options.onAway?.(true)
       if (this.#mayLead() && this.#elects === 'etcd') throw error
       this.#led.set(this.#elects === 'etcd' ? [] : this.#led.shards)
       if (!this.#options.place.fallback) throw error

@@ -52,6 +52,18 @@ export class Metrics {
     labelNames: ['source'],
     registers: [this.#registry],
   })
+  readonly #serverAway = new Gauge({
+    name: 'carillon_server_away',
+    help: '1 while a server of scale-out cannot be reached and PostgreSQL does its work',
+    labelNames: ['server'],
+    registers: [this.#registry],
+  })
+  readonly #fellBack = new Counter({
+    name: 'carillon_fallbacks_total',
+    help: 'Calls that PostgreSQL answered because a server of scale-out was away, by what was asked',
+    labelNames: ['seam'],
+    registers: [this.#registry],
+  })
   readonly #setAside = new Counter({
     name: 'carillon_set_aside_total',
     help: 'Rows that this node has quarantined, by the table they were in',
@@ -76,6 +88,14 @@ export class Metrics {
       this.#byKind.set(key, figures)
     }
     figures.observe(seconds)
+  }
+
+  serverAway(server: 'etcd' | 'redis', away: boolean): void {
+    this.#serverAway.set({ server }, away ? 1 : 0)
+  }
+
+  fellBack(seam: string): void {
+    this.#fellBack.inc({ seam })
   }
 
   setAside(source: string): void {

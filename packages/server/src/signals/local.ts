@@ -1,13 +1,13 @@
 /** Signals within one process: heard at once by all users of the same object. For a single node. */
 import type { Logger } from '../observability/logger.ts'
+import { Listeners } from './messages.ts'
 import type { Signal, Signals } from './port.ts'
 
 export class LocalSignals implements Signals {
-  readonly #listeners = new Set<(signal: Signal) => void>()
-  readonly #logger: Logger
+  readonly #listeners: Listeners
 
   constructor(logger: Logger) {
-    this.#logger = logger
+    this.#listeners = new Listeners(logger)
   }
 
   async start(): Promise<void> {}
@@ -15,17 +15,10 @@ export class LocalSignals implements Signals {
   async stop(): Promise<void> {}
 
   publish(signal: Signal): void {
-    for (const listener of [...this.#listeners]) {
-      try {
-        listener(signal)
-      } catch (error) {
-        this.#logger.error({ err: error, kind: signal.kind }, 'a signal was not understood')
-      }
-    }
+    this.#listeners.deliver(signal)
   }
 
   subscribe(listener: (signal: Signal) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return this.#listeners.add(listener)
   }
 }

@@ -7,32 +7,46 @@ import { Backoff } from '@carillon/contract/process'
 import type pg from 'pg'
 import type { Logger } from '../observability/logger.ts'
 import type { Database } from '../store/database.ts'
+import { coalesceMs, Listeners, merge, pack, type Sender } from './messages.ts'
 import type { Signal, Signals } from './port.ts'
 
 const channel = 'carillon'
-const coalesceMs = 2
 /** PostgreSQL refuses payloads of 8,000 bytes and more. */
 const payloadBytes = 7_000
+
+export interface NotifySignalsOptions {
+  database: Database
+  nodeId: string
+  alone?: () => boolean
+  /** This node hears another way, too: what is sent both ways is ignored here. */
+  hearsOtherwise?: () => boolean
+  logger: Logger
+}
 
 export class NotifySignals implements Signals {
   readonly #database: Database
   readonly #nodeId: string
   readonly #alone: () => boolean
+  readonly #hearsOtherwise: () => boolean
   readonly #logger: Logger
-  readonly #listeners = new Set<(signal: Signal) => void>()
+  readonly #listeners: Listeners
   readonly #backoff = new Backoff({ initialMs: 100, maxMs: 2_000 })
   #outbox: Signal[] = []
+  /** What is sent another way, too. */
+  #twice: Signal[] = []
   #timer: NodeJS.Timeout | null = null
   #reconnect: NodeJS.Timeout | null = null
   #sending: Promise<void> = Promise.resolve()
   #client: pg.PoolClient | null = null
   #stopped = true
 
-  constructor(options: { database: Database; nodeId: string; alone?: () => boolean; logger: Logger }) {
+  constructor(options: NotifySignalsOptions) {
     this.#database = options.database
     this.#nodeId = options.nodeId
     this.#alone = options.alone ?? (() => false)
+    this.#hearsOtherwise = options.hearsOtherwise ?? (() => false)
     this.#logger = options.logger
+    this.#listeners = new Listeners(options.logger)
   }
 
   async start(): Promise<void> {
@@ -52,34 +66,30 @@ export class NotifySignals implements Signals {
   }
 
   publish(signal: Signal): void {
-    this.#deliver(signal)
+    this.#listeners.deliver(signal)
+    this.tellOthers(signal)
+  }
+
+  /** As `publish`, but this node's own listeners are not told. `twice`: it is sent another way, too. */
+  tellOthers(signal: Signal, { twice = false } = {}): void {
     if (this.#stopped || signal.kind === 'ENDED' || this.#alone()) return
-    this.#outbox.push(signal)
+    if (twice) this.#twice.push(signal)
+    else this.#outbox.push(signal)
     this.#timer ??= setTimeout(() => this.#send(), coalesceMs)
   }
 
   subscribe(listener: (signal: Signal) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
-
-  /** An error in one listener reaches neither the others nor the publisher. */
-  #deliver(signal: Signal): void {
-    for (const listener of this.#listeners) {
-      try {
-        listener(signal)
-      } catch (error) {
-        this.#logger.error({ err: error, kind: signal.kind }, 'a signal was not understood')
-      }
-    }
+    return this.#listeners.add(listener)
   }
 
   #send(): void {
     this.#timer = null
-    const signals = merge(this.#outbox)
+    const [signals, twice] = [merge(this.#outbox), merge(this.#twice)]
     this.#outbox = []
-    if (signals.length === 0) return
-    const payloads = pack(signals, this.#nodeId)
+    this.#twice = []
+    const from = this.#nodeId
+    const payloads = [...pack(signals, { from }, payloadBytes), ...pack(twice, { from, twice: true }, payloadBytes)]
+    if (payloads.length === 0) return
     this.#sending = this.#sending.then(() =>
       this.#database.query('notify', 'select pg_notify($1, p) from unnest($2::text[]) p', [channel, payloads]).then(
         () => {},
@@ -93,7 +103,7 @@ export class NotifySignals implements Signals {
       const client = await this.#database.connect()
       if (this.#stopped) return client.release(true)
       this.#client = client
-      client.on('notification', (message) => this.#receive(message.payload))
+      client.on('notification', ({ payload }) => this.#listeners.receive(payload, (sender) => this.#ignores(sender)))
       client.once('error', () => this.#lost(client))
       client.once('end', () => this.#lost(client))
       await client.query(`listen ${channel}`)
@@ -102,6 +112,10 @@ export class NotifySignals implements Signals {
       this.#logger.debug({ err: error }, 'cannot listen for signals; polling goes on')
       this.#lost(this.#client)
     }
+  }
+
+  #ignores({ from, twice }: Sender): boolean {
+    return from === this.#nodeId || (twice === true && this.#hearsOtherwise())
   }
 
   #lost(client: pg.PoolClient | null): void {
@@ -115,53 +129,4 @@ export class NotifySignals implements Signals {
       void this.#listen()
     }, this.#backoff.nextMs())
   }
-
-  #receive(payload: string | undefined): void {
-    try {
-      const { from, signals } = JSON.parse(payload ?? '') as { from: string; signals: Signal[] }
-      if (from === this.#nodeId) return
-      for (const signal of signals) this.#deliver(signal)
-    } catch (error) {
-      this.#logger.warn({ err: error }, 'a signal could not be read')
-    }
-  }
-}
-
-/** Several of one kind say no more than the strongest of them. */
-function merge(signals: Signal[]): Signal[] {
-  const merged = new Map<string, Signal>()
-  const others: Signal[] = []
-  for (const signal of signals) {
-    if (signal.kind === 'READY') {
-      const key = `${signal.pool}\u0000${signal.lane}`
-      const known = merged.get(key)
-      if (known?.kind !== 'READY' || signal.tag < known.tag) merged.set(key, signal)
-    } else if (signal.kind === 'DUE') {
-      const known = merged.get('DUE')
-      if (known?.kind !== 'DUE' || signal.at < known.at) merged.set('DUE', signal)
-    } else if (signal.kind === 'SHARDS') {
-      merged.set('SHARDS', signal)
-    } else {
-      others.push(signal)
-    }
-  }
-  return [...merged.values(), ...others]
-}
-
-function pack(signals: Signal[], from: string): string[] {
-  const payloads: string[] = []
-  let batch: Signal[] = []
-  let size = 0
-  for (const signal of signals) {
-    const bytes = Buffer.byteLength(JSON.stringify(signal)) + 1
-    if (size + bytes > payloadBytes && batch.length > 0) {
-      payloads.push(JSON.stringify({ from, signals: batch }))
-      batch = []
-      size = 0
-    }
-    batch.push(signal)
-    size += bytes
-  }
-  if (batch.length > 0) payloads.push(JSON.stringify({ from, signals: batch }))
-  return payloads
 }

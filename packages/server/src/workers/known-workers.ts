@@ -108,6 +108,10 @@ export class KnownWorkers {
     })
   }
 
+  ids(): string[] {
+    return [...this.#workers.keys()]
+  }
+
   /** The pools it registered for, if it is known here and this owner's. */
   poolsOf(workerId: string, owner: string | null): string[] {
     const worker = this.#workers.get(workerId)

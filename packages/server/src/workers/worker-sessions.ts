@@ -138,6 +138,11 @@ export class WorkerSessions implements Service {
     return this.#known.require(workerId, owner)
   }
 
+  /** The workers that have called this node lately. */
+  workerIds(): string[] {
+    return this.#known.ids()
+  }
+
   mayLease(workerId: string): boolean {
     return this.#known.mayLease(workerId)
   }

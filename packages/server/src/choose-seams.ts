@@ -1,0 +1,97 @@
+/** The versions of the seams that the settings ask for: PostgreSQL's unless another server is named. */
+import type { EngineConfig } from './config/engine-config.ts'
+import { etcdPlace } from './config/etcd-place.ts'
+import { redisAddress } from './config/redis-address.ts'
+import type { KeepAlive } from './keep-alive/keep-alive.ts'
+import { EtcdLeadership } from './leadership/etcd.ts'
+import type { Leadership } from './leadership/port.ts'
+import { PostgresLeadership } from './leadership/postgres.ts'
+import type { Clock } from './lib/clock.ts'
+import type { Service } from './lib/service.ts'
+import type { WorkerLiveness } from './liveness/port.ts'
+import { PostgresLiveness } from './liveness/postgres.ts'
+import { RedisLiveness } from './liveness/redis.ts'
+import type { Logger } from './observability/logger.ts'
+import type { Metrics } from './observability/metrics.ts'
+import { RedisConnection } from './redis/connection.ts'
+import { NotifySignals } from './signals/notify.ts'
+import type { Signals } from './signals/port.ts'
+import { RedisSignals } from './signals/redis.ts'
+import type { StatusReads } from './status-reads/port.ts'
+import { PostgresStatusReads } from './status-reads/postgres.ts'
+import { RedisStatusReads } from './status-reads/redis.ts'
+import type { Database } from './store/database.ts'
+import { readInstallation } from './store/shards/claim.ts'
+import { readLiveNodes } from './store/shards/nodes.ts'
+
+export interface Seams {
+  leadership: Leadership
+  signals: Signals
+  liveness: WorkerLiveness
+  statusReads: StatusReads
+}
+
+export interface SeamWiring {
+  config: EngineConfig
+  nodeId: string
+  database: Database
+  keepAlive: KeepAlive
+  clock: Clock
+  metrics: Metrics
+  logger: Logger
+  /** The workers that this node serves. */
+  workers: () => string[]
+}
+
+/** `given` replaces versions, for tests and simulation. `connections` are started before everything that uses them. */
+export function chooseSeams(wiring: SeamWiring, given: Partial<Seams>): Seams & { connections: Service[] } {
+  const { config, nodeId, database, keepAlive, clock, metrics, logger, workers } = wiring
+  const { nodeName, leaseMs, lifeMs } = config
+  const electing = {
+    ...{ database, keepAlive, everyMs: config.renewEveryMs, logger },
+    lease: { nodeId, nodeName, leaseMs, lifeMs },
+  }
+  const leadership =
+    given.leadership ??
+    (config.leadership === undefined
+      ? new PostgresLeadership(electing)
+      : new EtcdLeadership({
+          ...{ ...electing, place: etcdPlace(config.leadership) },
+          onAway: (away) => metrics.serverAway('etcd', away),
+        }))
+  const alone = () => leadership.alone()
+  const watching = { database, keepAlive, logger, everyMs: config.sweepEveryMs, lostMs: config.workerLostMs }
+  if (config.signals === undefined) {
+    return {
+      leadership,
+      signals: given.signals ?? new NotifySignals({ database, nodeId, alone, logger }),
+      liveness: given.liveness ?? new PostgresLiveness(watching),
+      statusReads: given.statusReads ?? new PostgresStatusReads(database),
+      connections: [],
+    }
+  }
+  const redis = new RedisConnection({
+    address: redisAddress(config.signals, 'signals'),
+    installationId: async () => (await readInstallation(database)).installationId,
+    logger,
+  })
+  redis.onAway(() => metrics.serverAway('redis', true))
+  redis.onBack(() => metrics.serverAway('redis', false))
+  const onFallback = (seam: string) => () => metrics.fellBack(seam)
+  const notify = new NotifySignals({ database, nodeId, alone, hearsOtherwise: () => !redis.isAway(), logger })
+  const liveNodes = () => readLiveNodes(database)
+  return {
+    leadership,
+    signals:
+      given.signals ??
+      new RedisSignals({ redis, notify, nodeId, alone, liveNodes, workers, logger, onFallback: onFallback('signals') }),
+    liveness: given.liveness ?? new RedisLiveness({ ...watching, redis, onFallback: onFallback('liveness') }),
+    statusReads:
+      given.statusReads ??
+      new RedisStatusReads({
+        ...{ redis, clock, postgres: new PostgresStatusReads(database) },
+        onFallback: onFallback('status reads'),
+      }),
+    connections: [redis],
+  }
+}

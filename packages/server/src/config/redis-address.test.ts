@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest'
+import { redisAddress } from './redis-address.ts'
+
+const parse = (url: string) => redisAddress(url, 'signals')
+
+describe('the address of Redis', () => {
+  it('is one server', () => {
+    expect(parse('redis://host')).toEqual({ kind: 'SERVER', url: 'redis://host' })
+    expect(parse('rediss://me:p%40ss@host:6380/2')).toMatchObject({ kind: 'SERVER' })
+  })
+
+  it('is a master that sentinels name, or a cluster', () => {
+    expect(parse('redis+sentinel://:secret@a,b:1/main')).toEqual({
+      ...{ kind: 'SENTINEL', masterName: 'main', password: 'secret', tls: false },
+      places: [
+        { host: 'a', port: 26_379 },
+        { host: 'b', port: 1 },
+      ],
+    })
+    expect(parse('rediss+cluster://me:p%40ss@a:7000,[::1]')).toEqual({
+      ...{ kind: 'CLUSTER', username: 'me', password: 'p@ss', tls: true },
+      places: [
+        { host: 'a', port: 7_000 },
+        { host: '::1', port: 6_379 },
+      ],
+    })
+  })
+
+  it.each([
+    ['etcd://a', /redis:\/\//],
+    ['redis://a,b', /several hosts/],
+    ['redis+sentinel://a', /which master/],
+    ['redis+cluster://a/0', /no number of a database/],
+    ['redis://a?x=1', /the parameter x/],
+  ])('refuses %s', (url, message) => {
+    expect(() => parse(url)).toThrow(message)
+    expect(() => parse(url)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))
+  })
+})

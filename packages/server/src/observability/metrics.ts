@@ -17,6 +17,9 @@ export interface VerifiedFigures {
   stuckNow: number
 }
 
+/** The seams that have a version in Redis. */
+export type RedisSeam = 'due-source' | 'signals' | 'liveness' | 'status-reads'
+
 export class Metrics {
   readonly #registry = new Registry()
   readonly #requests = new Histogram({
@@ -64,6 +67,18 @@ export class Metrics {
     registers: [this.#registry],
   })
 
+  readonly #redisAway = new Gauge({
+    name: 'carillon_redis_away',
+    help: '1 while this node cannot reach Redis and PostgreSQL does its work',
+    registers: [this.#registry],
+  })
+  readonly #redisFallbacks = new Counter({
+    name: 'carillon_redis_fallbacks_total',
+    help: 'How often this node went to PostgreSQL because Redis could not answer, by seam',
+    labelNames: ['seam'],
+    registers: [this.#registry],
+  })
+
   constructor() {
     collectDefaultMetrics({ register: this.#registry })
   }
@@ -76,6 +91,14 @@ export class Metrics {
       this.#byKind.set(key, figures)
     }
     figures.observe(seconds)
+  }
+
+  redisIsAway(isAway: boolean): void {
+    this.#redisAway.set(isAway ? 1 : 0)
+  }
+
+  redisFellBack(seam: RedisSeam): void {
+    this.#redisFallbacks.inc({ seam })
   }
 
   setAside(source: string): void {

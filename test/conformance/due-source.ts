@@ -54,11 +54,12 @@ export function describeDueSource(name: string, make: MakeDueSource): void {
     }
 
     /** FIREs it from what the entry says. Answers the next occurrence, or null if FIRE refused. */
-    async function fire(entry: DueEntry): Promise<{ nominal: number; due: number } | null> {
+    async function fire(entry: DueEntry): Promise<{ nominal: number; due: number; fires: number } | null> {
       const { move, occurrences } = planSchedule(entry as DueOccurrence, Date.now())
       const tagged = occurrences.map((each) => ({ ...each, tag: store.tag() }))
       const { moved } = await store.fireAs(store.led, [move], tagged)
-      return moved.length === 0 ? null : { nominal: move.nextNominal!, due: move.nextDue! }
+      const fires = (entry as DueOccurrence).fires + move.fires
+      return moved.length === 0 ? null : { nominal: move.nextNominal!, due: move.nextDue!, fires }
     }
 
     const second = () => Math.floor(Date.now() / 1_000) * 1_000
@@ -204,6 +205,16 @@ export function describeDueSource(name: string, make: MakeDueSource): void {
         await handedOut(jobId)
       })
 
+      it('comes with a claim after the node that created it has told of it and of when it is due', async () => {
+        await handedOut(await store.job({ nominal: second() + 1_000 }))
+        const nominal = second() + 3_000
+        const jobId = await store.job({ nominal })
+        const elsewhere = make(store, clock)
+        elsewhere.moved([jobId])
+        source.hint(nominal)
+        await handedOut(jobId)
+      })
+
       it('comes without a hint, after the time limit of a claim at most', async () => {
         await handedOut(await store.job({ nominal: second() + 1_000 }))
         const jobId = await store.job({ nominal: second() + 3_000, jobId: newId(Date.now()) })
@@ -212,12 +223,13 @@ export function describeDueSource(name: string, make: MakeDueSource): void {
       })
     })
 
-    it('confirming, giving back and hinting what it does not know does no harm', async () => {
+    it('confirming, giving back, hinting and telling of moves that it does not know does no harm', async () => {
       const jobId = await store.job({ nominal: second() - 1_000, interval: 'PT1H' })
       const entry = (await handedOut(jobId)) as DueOccurrence
       const unknown: DueEntry = { ...entry, jobId: newId(Date.now()) }
       source.confirm([{ entry: unknown, next: null }])
       source.giveBack([unknown])
+      source.moved([unknown.jobId])
       source.hint(0)
       await handedOut(jobId)
     })

@@ -5,6 +5,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Context } from './context.ts'
 import { addDatabaseOptions, type DatabaseOptions, databasePlace } from './database-options.ts'
 import { UsageError } from './failure.ts'
+import { addRedisOptions, type RedisOptions } from './redis-options.ts'
 import { addTargetOptions, type TargetOptions, targetSettings } from './target-options.ts'
 
 export interface ListenOptions extends DatabaseOptions {
@@ -13,7 +14,7 @@ export interface ListenOptions extends DatabaseOptions {
   logLevel: string
 }
 
-export interface ServeOptions extends ListenOptions, TargetOptions {
+export interface ServeOptions extends ListenOptions, TargetOptions, RedisOptions {
   auth?: 'on' | 'off'
   insecure?: boolean
   jwtSecret?: string
@@ -24,7 +25,6 @@ export interface ServeOptions extends ListenOptions, TargetOptions {
   tlsCert?: string
   tlsKey?: string
   leadership?: string
-  signals?: string
 }
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal']
@@ -55,13 +55,7 @@ export function addServeOptions(command: Command): Command {
         'etcd that elects the leaders of shards, instead of PostgreSQL: etcd://host:2379',
       ).env('CARILLON_LEADERSHIP'),
     )
-    .addOption(
-      new Option(
-        '--signals <url>',
-        'Redis for signals, heartbeats and status, instead of PostgreSQL: redis://host:6379',
-      ).env('CARILLON_SIGNALS'),
-    )
-  return addTargetOptions(command)
+  return addTargetOptions(addRedisOptions(command))
 }
 
 /** Every option of `serve`, for the reference. */
@@ -70,12 +64,13 @@ export function serveOptionList(): readonly Option[] {
 }
 
 export async function serveSettings(context: Context, options: ServeOptions): Promise<ServeSettings> {
-  const { host, port, insecure, tlsCert, tlsKey, leadership, signals } = options
+  const { host, port, insecure, tlsCert, tlsKey, leadership, hotWindow, signals } = options
   if ((tlsCert === undefined) !== (tlsKey === undefined))
     throw new UsageError({ message: '--tls-cert and --tls-key go together', hint: 'Give both' })
   const auth = await authSettings(options)
   const servers = {
     ...(leadership !== undefined && { leadership }),
+    ...(hotWindow !== undefined && { hotWindow }),
     ...(signals !== undefined && { signals }),
   }
   return {

@@ -2,6 +2,9 @@
 import type { EngineConfig } from './config/engine-config.ts'
 import { etcdPlace } from './config/etcd-place.ts'
 import { redisAddress } from './config/redis-address.ts'
+import type { DueSource } from './due-source/port.ts'
+import { PostgresDueSource } from './due-source/postgres.ts'
+import { RedisDueSource } from './due-source/redis.ts'
 import type { KeepAlive } from './keep-alive/keep-alive.ts'
 import { EtcdLeadership } from './leadership/etcd.ts'
 import type { Leadership } from './leadership/port.ts'
@@ -21,11 +24,13 @@ import type { StatusReads } from './status-reads/port.ts'
 import { PostgresStatusReads } from './status-reads/postgres.ts'
 import { RedisStatusReads } from './status-reads/redis.ts'
 import type { Database } from './store/database.ts'
-import { readInstallation } from './store/shards/claim.ts'
+import { readInstallation } from './store/partitions/manage.ts'
+import type { Isolation } from './store/quarantine/isolation.ts'
 import { readLiveNodes } from './store/shards/nodes.ts'
 
 export interface Seams {
   leadership: Leadership
+  dueSource: DueSource
   signals: Signals
   liveness: WorkerLiveness
   statusReads: StatusReads
@@ -35,6 +40,7 @@ export interface SeamWiring {
   config: EngineConfig
   nodeId: string
   database: Database
+  isolation: Isolation
   keepAlive: KeepAlive
   clock: Clock
   metrics: Metrics
@@ -45,7 +51,7 @@ export interface SeamWiring {
 
 /** `given` replaces versions, for tests and simulation. `connections` are started before everything that uses them. */
 export function chooseSeams(wiring: SeamWiring, given: Partial<Seams>): Seams & { connections: Service[] } {
-  const { config, nodeId, database, keepAlive, clock, metrics, logger, workers } = wiring
+  const { config, nodeId, database, isolation, keepAlive, clock, metrics, logger, workers } = wiring
   const { nodeName, leaseMs, lifeMs } = config
   const electing = {
     ...{ database, keepAlive, everyMs: config.renewEveryMs, logger },
@@ -61,27 +67,41 @@ export function chooseSeams(wiring: SeamWiring, given: Partial<Seams>): Seams & 
         }))
   const alone = () => leadership.alone()
   const watching = { database, keepAlive, logger, everyMs: config.sweepEveryMs, lostMs: config.workerLostMs }
-  if (config.signals === undefined) {
+  const connections = new Map<string, RedisConnection>()
+  const onFallback = (seam: string) => () => metrics.fellBack(seam)
+  /** Seams that name the same Redis share a connection. */
+  const connect = (setting: 'hotWindow' | 'signals'): RedisConnection | null => {
+    const url = config[setting]
+    if (url === undefined) return null
+    const known = connections.get(url)
+    if (known !== undefined) return known
+    const installationId = async () => (await readInstallation(database)).installationId
+    const redis = new RedisConnection({ address: redisAddress(url, setting), installationId, logger })
+    redis.onAway(() => metrics.serverAway('redis', true))
+    redis.onBack(() => metrics.serverAway('redis', false))
+    connections.set(url, redis)
+    return redis
+  }
+  const window = connect('hotWindow')
+  const reading = { database, clock, isolation }
+  const dueSource =
+    given.dueSource ??
+    (window === null
+      ? new PostgresDueSource(reading)
+      : new RedisDueSource({ ...reading, redis: window, logger, onFallback: onFallback('due source') }))
+  const redis = connect('signals')
+  if (redis === null) {
     return {
-      leadership,
+      ...{ leadership, dueSource, connections: [...connections.values()] },
       signals: given.signals ?? new NotifySignals({ database, nodeId, alone, logger }),
       liveness: given.liveness ?? new PostgresLiveness(watching),
       statusReads: given.statusReads ?? new PostgresStatusReads(database),
-      connections: [],
     }
   }
-  const redis = new RedisConnection({
-    address: redisAddress(config.signals, 'signals'),
-    installationId: async () => (await readInstallation(database)).installationId,
-    logger,
-  })
-  redis.onAway(() => metrics.serverAway('redis', true))
-  redis.onBack(() => metrics.serverAway('redis', false))
-  const onFallback = (seam: string) => () => metrics.fellBack(seam)
   const notify = new NotifySignals({ database, nodeId, alone, hearsOtherwise: () => !redis.isAway(), logger })
   const liveNodes = () => readLiveNodes(database)
   return {
-    leadership,
+    ...{ leadership, dueSource, connections: [...connections.values()] },
     signals:
       given.signals ??
       new RedisSignals({ redis, notify, nodeId, alone, liveNodes, workers, logger, onFallback: onFallback('signals') }),
@@ -92,6 +112,5 @@ export function chooseSeams(wiring: SeamWiring, given: Partial<Seams>): Seams & 
         ...{ redis, clock, postgres: new PostgresStatusReads(database) },
         onFallback: onFallback('status reads'),
       }),
-    connections: [redis],
   }
 }

@@ -13,8 +13,6 @@ import { Completion } from './completion/completion.ts'
 import type { EngineConfig } from './config/engine-config.ts'
 import { Dispatcher } from './dispatch/dispatcher.ts'
 import { newId } from './domain/identity.ts'
-import type { DueSource } from './due-source/port.ts'
-import { PostgresDueSource } from './due-source/postgres.ts'
 import { Events } from './events/events.ts'
 import { Ends } from './executions/ends.ts'
 import { Executions } from './executions/executions.ts'
@@ -62,7 +60,6 @@ export interface EngineParts extends Partial<Seams> {
   database?: Database
   clock?: OffsetClock
   keepAlive?: (settings: KeepAliveSettings) => KeepAlive
-  dueSource?: DueSource
   metrics?: Metrics
   /** Of the tz database. */
   tzVersion?: string
@@ -136,9 +133,10 @@ export class Engine implements Service {
       answerWithinMs: config.leaseMs,
     }
     const keepAlive = parts.keepAlive?.(keepAliveSettings) ?? new KeepAliveThread(keepAliveSettings, logger)
-    const { leadership, signals, liveness, statusReads, connections } = chooseSeams(
+    const isolation = new Isolation({ database, logger, onSetAside: (source) => this.metrics.setAside(source) })
+    const { leadership, dueSource, signals, liveness, statusReads, connections } = chooseSeams(
       {
-        ...{ config, nodeId: this.nodeId, database, keepAlive, clock, metrics: this.metrics, logger },
+        ...{ config, nodeId: this.nodeId, database, isolation, keepAlive, clock, metrics: this.metrics, logger },
         workers: () => this.workerSessions.workerIds(),
       },
       parts,
@@ -147,15 +145,15 @@ export class Engine implements Service {
     signals.subscribe((signal) => {
       if (signal.kind === 'SHARDS') leadership.wake()
     })
+    const onMoved = (jobIds: readonly string[]) => dueSource.moved(jobIds)
     const virtualTimes = new VirtualTimes({ database, logger })
     const tag = createTagger(database, virtualTimes)
-    const isolation = new Isolation({ database, logger, onSetAside: (source) => this.metrics.setAside(source) })
     const receipts = new Receipts({ database, nodeId: this.nodeId, clock, logger })
     const scheduler = new Scheduler({
       database,
       isolation,
       leadership,
-      source: parts.dueSource ?? new PostgresDueSource({ database, clock, isolation }),
+      source: dueSource,
       signals,
       clock,
       tag,
@@ -202,7 +200,7 @@ export class Engine implements Service {
     const auditKeeper = new AuditKeeper({ database })
     const eventPruner = new EventPruner({ database })
     const tzVersion = parts.tzVersion ?? process.versions.tz ?? 'unknown'
-    const tzWatcher = new TzWatcher({ database, clock, logger, tzVersion })
+    const tzWatcher = new TzWatcher({ database, clock, logger, tzVersion, onMoved })
     const verifier = new Verifier({ database, clock, logger, lostMs: config.workerLostMs, monotonic: parts.monotonic })
     const duties = new Duties({
       leadership,
@@ -226,15 +224,15 @@ export class Engine implements Service {
     this.tag = tag
     const pools = new KnownPools(database)
     const handOver = new HandOver({ database, virtualTimes, fill: (pool, write) => dispatcher.fill(pool, write) })
-    const submitter = new Submitter({ database, tag, signals, handOver, receipts })
-    this.jobs = new Jobs({ database, signals, clock, tag, pools, targets: options.targets ?? workersOnly })
+    const submitter = new Submitter({ database, tag, signals, handOver, receipts, onMoved })
+    this.jobs = new Jobs({ database, signals, clock, tag, pools, targets: options.targets ?? workersOnly, onMoved })
     this.submissions = new Submissions({ database, clock, jobs: this.jobs, submitter })
     this.#dedupeSettler = new DedupeSettler({ database, clock, jobs: this.jobs, submitter, logger })
     this.ends = new Ends({ statusReads, signals, logger })
     this.events = new Events({ database, logger, isolation })
     this.executions = new Executions({ database, statusReads, signals, clock, jobs: this.jobs, ends: this.ends })
     this.explainer = new Explainer({ database, clock, executions: this.executions, suspectMs: config.workerSuspectMs })
-    const operator = new Operator({ database, signals, clock, logger, isolation, everyMs: config.pollMs })
+    const operator = new Operator({ database, signals, clock, logger, isolation, everyMs: config.pollMs, onMoved })
     this.operations = new Operations({ database, clock, wake: () => operator.wake() })
     this.quarantine = new Quarantine({ database, jobs: this.jobs, signals, clock })
     this.submitter = submitter

@@ -3,20 +3,22 @@ import type { Command } from 'commander'
 import { act, type Context } from '../context.ts'
 import { addDatabaseOptions, type DatabaseOptions, databasePlace } from '../database-options.ts'
 import { Negative } from '../failure.ts'
+import { addRedisOptions, type RedisOptions } from '../redis-options.ts'
 import { printable } from '../table.ts'
 
 /** `carillon doctor`: what is wrong with this installation. */
 export function registerDoctor(program: Command): void {
-  addDatabaseOptions(program.command('doctor'))
+  addRedisOptions(addDatabaseOptions(program.command('doctor')))
     .description('what is wrong with this installation; exit code 1 if something is')
     .addHelpText('after', '\nExample:\n  $ carillon doctor --database-url postgres://carillon@db/carillon')
     .action(act(doctor))
 }
 
-async function doctor(context: Context, options: DatabaseOptions): Promise<void> {
+async function doctor(context: Context, options: DatabaseOptions & RedisOptions): Promise<void> {
   const { out } = context
   const { examine } = await import('@carillon/server/administration')
-  const findings = await examine(databasePlace(context, options))
+  const redis = [options.hotWindow, options.signals].filter((url) => url !== undefined)
+  const findings = await examine(databasePlace(context, options), { redis })
   for (const finding of findings) {
     out.document(finding)
     out.line(lineOf(context, finding))

@@ -13,8 +13,10 @@ import {
   type ServerSettings,
 } from '../store/doctor/server.ts'
 import { newestMigration } from '../store/migrate.ts'
+import { readInstallation } from '../store/partitions/manage.ts'
 import { type DatabasePlace, onDatabase } from './connection.ts'
 import { examineInstallation } from './doctor-installation.ts'
+import { examineRedis } from './doctor-redis.ts'
 import { examineTimeZones } from './doctor-zones.ts'
 import { type Finding, fail, ok, warn } from './findings.ts'
 
@@ -27,17 +29,17 @@ const heldFailMs = 3_600_000
 const connectionsOfNode = 12
 
 /**
- * Examines an installation.
+ * Examines an installation. `redis`: the URLs that its nodes have for hotWindow and signals.
  *
  * @example
  * ```ts
  * import { examine } from '@carillon/server/administration'
  *
- * const findings = await examine({ databaseUrl: 'postgres://…' })
+ * const findings = await examine({ databaseUrl: 'postgres://…' }, { redis: ['redis://…'] })
  * for (const { status, check, message } of findings) console.log(status, check, message)
  * ```
  */
-export function examine(place: DatabasePlace): Promise<Finding[]> {
+export function examine(place: DatabasePlace, { redis = [] }: { redis?: string[] } = {}): Promise<Finding[]> {
   return onDatabase(place, async (database) => {
     const clock = new OffsetClock()
     await readServerFacts(database) // The first answer waits for the connection; the clock is read from the second.
@@ -51,6 +53,8 @@ export function examine(place: DatabasePlace): Promise<Finding[]> {
     if (schema.status !== 'FAIL') {
       findings.push(await examineTimeZones(database, facts.now))
       findings.push(...(await examineInstallation(database, facts.now)))
+      const { installationId } = await readInstallation(database)
+      for (const url of new Set(redis)) findings.push(...(await examineRedis(url, installationId)))
     }
     return findings
   })

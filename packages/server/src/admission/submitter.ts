@@ -31,6 +31,7 @@ export class Submitter {
   readonly #signals: Signals
   readonly #handOver: HandOver | null
   readonly #receipts: Pick<Receipts, 'acknowledged'> | null
+  readonly #onMoved: ((jobIds: readonly string[]) => void) | null
   readonly #batcher: Batcher<Asked, Outcome>
   readonly #limit = new BatchLimit(maxBatch)
 
@@ -40,12 +41,15 @@ export class Submitter {
     signals: Signals
     handOver?: HandOver
     receipts?: Pick<Receipts, 'acknowledged'>
+    /** Called after a commit that created these jobs. */
+    onMoved?: (jobIds: readonly string[]) => void
   }) {
     this.#database = options.database
     this.#tag = options.tag
     this.#signals = options.signals
     this.#handOver = options.handOver ?? null
     this.#receipts = options.receipts ?? null
+    this.#onMoved = options.onMoved ?? null
     this.#batcher = new Batcher({
       maxItems: () => this.#limit.current,
       concurrency: 2,
@@ -76,7 +80,9 @@ export class Submitter {
     if (!(await createWork(this.#database, { ...work, tags }))) return false
     this.#receipts?.acknowledged(submissions)
     this.#announce(submissions, tags)
-    if (jobs.length > 0) this.#signals.publish({ kind: 'DUE', at: Math.min(...jobs.map(({ due }) => due)) })
+    if (jobs.length === 0) return true
+    this.#onMoved?.(jobs.map(({ definition }) => definition.jobId))
+    this.#signals.publish({ kind: 'DUE', at: Math.min(...jobs.map(({ due }) => due)) })
     return true
   }
 

@@ -20,6 +20,10 @@ export interface EngineConfig {
    */
   readonly leadership?: string
   /**
+   * Redis, for what is due in the coming hour: the same URLs as `signals`. PostgreSQL unless given, and while Redis is away.
+   */
+  readonly hotWindow?: string
+  /**
    * Redis, for signals between nodes, heartbeats of workers and the status of executions: `redis://host:6379`, `rediss://…`,
    * `redis+sentinel://host:26379,host:26379/master`, `redis+cluster://host:6379,host:6379`. PostgreSQL unless given, and while Redis is away.
    */
@@ -64,7 +68,7 @@ export type EngineSettings = Partial<EngineConfig>
 
 /** Ranges and defaults. */
 export const engineNumbers: Record<
-  Exclude<keyof EngineConfig, 'nodeName' | 'databaseUrl' | 'directUrl' | 'leadership' | 'signals'>,
+  Exclude<keyof EngineConfig, 'nodeName' | 'databaseUrl' | 'directUrl' | 'leadership' | 'hotWindow' | 'signals'>,
   { value: number; min: number; max: number }
 > = {
   maxConnections: { value: 10, min: 3, max: 1_000 },
@@ -91,6 +95,7 @@ export const engineSettingNames = [
   'databaseUrl',
   'directUrl',
   'leadership',
+  'hotWindow',
   'signals',
   ...Object.keys(engineNumbers),
 ]
@@ -110,12 +115,16 @@ export function engineConfig(settings: EngineSettings): EngineConfig {
       throw invalid(key, 'is not a URL', 'postgres://user:password@host:5432/database')
   }
   if (settings.leadership !== undefined) etcdPlace(settings.leadership)
-  if (settings.signals !== undefined) redisAddress(settings.signals, 'signals')
+  for (const key of ['hotWindow', 'signals'] as const) {
+    const url = settings[key]
+    if (url !== undefined) redisAddress(url, key)
+  }
   const config: Record<string, unknown> = {
     nodeName: settings.nodeName ?? `${hostname()}-${process.pid}`,
     databaseUrl: settings.databaseUrl,
     ...(settings.directUrl !== undefined && { directUrl: settings.directUrl }),
     ...(settings.leadership !== undefined && { leadership: settings.leadership }),
+    ...(settings.hotWindow !== undefined && { hotWindow: settings.hotWindow }),
     ...(settings.signals !== undefined && { signals: settings.signals }),
   }
   const half = settings.workerLostMs === undefined ? undefined : Math.floor(settings.workerLostMs / 2)

@@ -14,7 +14,10 @@
  * late, or one that is out of date: FIRE refuses it, and the scheduler gives it back. It may lose an entry for a while, which
  * costs lateness until it compares itself with PostgreSQL again, at most `claimMs` later.
  *
- * What may fail. `claim` may reject; the scheduler tries again after a pause. `confirm`, `giveBack` and `hint` never throw and
+ * Followed. Commits other than FIRE move schedules, too: jobs are created, changed, paused, resumed and deleted. The node that commits
+ * one tells its source (`moved`), which may keep a copy; it need not lead the shard.
+ *
+ * What may fail. `claim` may reject; the scheduler tries again after a pause. `confirm`, `giveBack`, `hint` and `moved` never throw and
  * are not waited for: if one is lost, the time limit of the claim makes up for it.
  *
  * What must stay true: everything in PostgreSQL that is due is handed out to the leader of its shard sooner or later, whatever
@@ -67,7 +70,7 @@ export interface ClaimRequest {
 export interface Confirmation {
   entry: DueEntry
   /** The job's next occurrence; null: there is none. */
-  next: { nominal: number; due: number } | null
+  next: { nominal: number; due: number /** How often the job has fired by now. */; fires: number } | null
 }
 
 export interface DueSource {
@@ -84,6 +87,8 @@ export interface DueSource {
   confirm(fired: readonly Confirmation[]): void
   /** Not fired, or refused by FIRE: what PostgreSQL has of these jobs and executions now is handed out by the next claim. */
   giveBack(entries: readonly DueEntry[]): void
+  /** Schedules of these jobs were moved by a commit of this node that was not FIRE. */
+  moved(jobIds: readonly string[]): void
   /** Something became due at this time: the next claim looks there. */
   hint(at: number): void
 }

@@ -14,20 +14,22 @@ import type { Isolation } from '../store/quarantine/isolation.ts'
 import { executionRow, scheduleRow } from '../store/quarantine/set-aside.ts'
 import { type DueWindow, readDueKeys, readDueSchedules } from '../store/schedules/read-due.ts'
 import type { LedShard } from '../store/shards/claim.ts'
+import { readInPages } from './paging.ts'
 import type { ClaimRequest, DueEntry, DueSource } from './port.ts'
 
 const lookBackMs = 5_000
 const fullEveryMs = 60_000
-const pageSize = 5_000
 
 type Source = DueEntry['source']
 type Take = ClaimRequest['take']
-const sources: readonly Source[] = ['schedules', 'retries', 'submissions']
+const allSources: readonly Source[] = ['schedules', 'retries', 'submissions']
 
 export interface PostgresDueSourceOptions {
   database: Database
   clock: Clock
   isolation: Isolation
+  /** What to read; all of it unless another source has the rest. */
+  sources?: readonly Source[]
 }
 
 export class PostgresDueSource implements DueSource {
@@ -56,6 +58,9 @@ export class PostgresDueSource implements DueSource {
   /** FIRE has moved the rows themselves. */
   confirm(): void {}
 
+  /** Signals say when something new is due. */
+  moved(): void {}
+
   giveBack(entries: readonly DueEntry[]): void {
     for (const { due } of entries) this.#lookBackFrom = Math.min(this.#lookBackFrom, due)
   }
@@ -73,7 +78,7 @@ export class PostgresDueSource implements DueSource {
     const lookBackFrom = Math.min(this.#lookBackFrom, now - lookBackMs)
     if (!behind) this.#lookBackFrom = now - lookBackMs
     await Promise.all(
-      sources.map(async (source) => {
+      (this.#options.sources ?? allSources).map(async (source) => {
         const upTo = full ? 0 : (this.#readUpTo.get(source) ?? 0)
         // What came in late lies behind now: a submission by as long as its caller kept the transaction open.
         const back = behind ? Number.POSITIVE_INFINITY : source === 'submissions' ? 0 : lookBackFrom
@@ -90,20 +95,9 @@ export class PostgresDueSource implements DueSource {
     if (full) this.#readAllAt = now
   }
 
-  /** Reads a range of due times, in pages. Answers up to where it came. */
-  async #read(source: Source, { shards, from, until }: Omit<DueWindow, 'limit'>, take: Take): Promise<number> {
-    let start = from
-    let limit = pageSize
-    for (;;) {
-      const entries = await this.#readPage(source, { shards, from: start, until, limit })
-      const hasRoom = take(entries)
-      if (entries.length < limit) return until
-      const last = entries.at(-1)!.due
-      if (!hasRoom) return last
-      // More of one millisecond than a page holds are read with a larger one.
-      limit = last > start ? pageSize : limit * 2
-      start = last
-    }
+  /** Answers up to where it came. */
+  #read(source: Source, { shards, from, until }: Omit<DueWindow, 'limit'>, take: Take): Promise<number> {
+    return readInPages({ from, until, take, read: (page) => this.#readPage(source, { shards, ...page }) })
   }
 
   /** A row that cannot be read is set aside; the others are read without it. */

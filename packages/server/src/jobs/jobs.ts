@@ -34,6 +34,8 @@ export interface JobsOptions {
   tag: (flows: readonly Flow[]) => Promise<number[]>
   pools: KnownPools
   targets: TargetRules
+  /** Called after a commit that moved the schedules of these jobs. */
+  onMoved?: (jobIds: readonly string[]) => void
 }
 
 export interface PutJob {
@@ -98,6 +100,7 @@ export class Jobs {
       const entry = await entryOf(by.once, made)
       // If not, a concurrent request with the same key was faster.
       if (!(await createWork(database, { jobs: [job], actor: by.actor, entry }))) continue
+      this.#options.onMoved?.([job.definition.jobId])
       signals.publish({ kind: 'DUE', at: job.due })
       return made
     }
@@ -211,6 +214,7 @@ export class Jobs {
       }
       const entry = await entryOf(once, { job: changedRecord(job, change, this.#options.clock.now()), what: 'UPDATED' })
       if (!(await changeJob(database, job, change, audit, entry))) continue
+      this.#options.onMoved?.([jobId])
       if (change.due !== null) signals.publish({ kind: 'DUE', at: change.due })
       return (await readJob(database, tenant, jobId)) ?? { ...job, state: change.state, nominal: null, due: null }
     }

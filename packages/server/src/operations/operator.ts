@@ -39,6 +39,8 @@ export interface OperatorOptions {
   logger: Logger
   isolation?: Isolation
   everyMs: number
+  /** Called after a commit that moved the schedules of these jobs. */
+  onMoved?: (jobIds: readonly string[]) => void
 }
 
 const mostAtOnce = 200
@@ -198,7 +200,7 @@ export class Operator implements Service {
     const { floorId } = await readInstallation(database)
     const change = settled(job, { now: clock.now(), floor: timeOf(floorId) })
     if (!change) return job
-    await changeJob(database, job, change)
+    if (await changeJob(database, job, change)) this.#options.onMoved?.([jobId])
     return readJob(database, tenant, jobId)
   }
 

@@ -273,8 +273,9 @@ export class Scheduler implements Service {
   }
 }
 
-function confirmationOf({ held: { entry }, move: { nextNominal, nextDue } }: Planned): Confirmation {
-  return { entry, next: nextDue === null ? null : { nominal: nextNominal!, due: nextDue } }
+function confirmationOf({ held: { entry }, move: { nextNominal, nextDue, fires } }: Planned): Confirmation {
+  if (nextDue === null) return { entry, next: null }
+  return { entry, next: { nominal: nextNominal!, due: nextDue, fires: entry.fires + fires } }
 }
 
 function shardsOf(entries: WheelEntry[], led: readonly LedShard[]): LedShard[] {

@@ -27,10 +27,19 @@ const pageSize = 1_000
 const furthestMs = 27 * 3_600_000
 const firstId = '00000000-0000-0000-0000-000000000000'
 
-export class TzWatcher {
-  readonly #options: { database: Database; clock: Clock; logger: Logger; tzVersion: string }
+export interface TzWatcherOptions {
+  database: Database
+  clock: Clock
+  logger: Logger
+  tzVersion: string
+  /** Called after a commit that moved the schedules of these jobs. */
+  onMoved?: (jobIds: readonly string[]) => void
+}
 
-  constructor(options: { database: Database; clock: Clock; logger: Logger; tzVersion: string }) {
+export class TzWatcher {
+  readonly #options: TzWatcherOptions
+
+  constructor(options: TzWatcherOptions) {
     this.#options = options
   }
 
@@ -69,6 +78,7 @@ export class TzWatcher {
         const audit = { actor: 'tz watcher', action: 'job.moved', detail: { from: nominal, to: next, tzVersion } }
         if (!(await changeJob(database, job, { ...change, skipped: [] }, audit))) continue
         moved.push(definition.jobId)
+        this.#options.onMoved?.([definition.jobId])
       }
       if (page.length < pageSize) return moved
       after = page.at(-1)!.definition.jobId

@@ -7,6 +7,8 @@ import type pg from 'pg'
 import type { Database } from '../database.ts'
 
 export interface Installation {
+  /** Tells installations apart that share another server. */
+  installationId: string
   shardCount: number
   partitionHours: number
   retentionDays: number
@@ -16,6 +18,7 @@ export interface Installation {
 
 export async function readInstallation(database: Database): Promise<Installation> {
   const rows = await database.query<{
+    installation_id: string
     shard_count: number
     partition_hours: number
     retention_days: number
@@ -23,10 +26,12 @@ export async function readInstallation(database: Database): Promise<Installation
     tz_version: string | null
   }>(
     'read-installation',
-    'select shard_count, partition_hours, retention_days, floor_id, tz_version from carillon.installation',
+    `select installation_id, shard_count, partition_hours, retention_days, floor_id, tz_version
+     from carillon.installation`,
   )
   const row = rows[0]!
   return {
+    installationId: row.installation_id,
     shardCount: row.shard_count,
     partitionHours: row.partition_hours,
     retentionDays: row.retention_days,

@@ -45,14 +45,6 @@ export async function claimElected(
   return { shards: led ?? [], alone, live }
 }
 
-export async function readInstallation(database: Database): Promise<{ installationId: string; shardCount: number }> {
-  const [row] = await database.query<{ installation_id: string; shard_count: number }>(
-    null,
-    'select installation_id, shard_count from carillon.installation',
-  )
-  return { installationId: row!.installation_id, shardCount: row!.shard_count }
-}
-
 /** Gives up every shard and the node's lease, so that others need not wait for it to run out. */
 export async function resign(database: Database, nodeId: string): Promise<void> {
   await database.query(

@@ -61,3 +61,29 @@ begin
     and (p_only is null or u.execution_id = any (p_only))
   order by u.run_at limit p_limit;
 end $$;
+
+-- The schedules of these jobs as they are now, one row for each id asked for: without a due time if nothing is to come, or
+-- the job is gone. Its shard is answered either way. Indexes: schedules_pkey, jobs_by_id.
+create or replace function carillon.read_schedules(p_jobs uuid[])
+returns table (job_id uuid, shard smallint, version int, nominal bigint, due bigint, fires bigint, job json)
+language plpgsql stable
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
+as $$
+#variable_conflict use_column
+begin
+  return query
+  select i.id, carillon.shard_of(i.id, n.shard_count), f.version, f.nominal, f.due, f.fires, f.job
+  from unnest(p_jobs) i(id)
+  cross join carillon.installation n
+  left join lateral (
+    select s.version, carillon.ms(s.nominal) nominal, carillon.ms(s.due) due, s.fires, row_to_json(d) job
+    from carillon.schedules s
+    join carillon.jobs j on j.job_id = s.job_id and j.version = s.version
+    cross join lateral (
+      select j.job_id, j.tenant, j.name, j.type, j.run_at, j.delay_ms, j.cron, j."interval", j.timezone, j.dst_gap,
+        j.dst_overlap, j.day_fields, j.anchor, j.start_at, j.end_at, j.max_fires, j.jitter_sec, j.misfire, j.misfire_after_sec,
+        j.max_catch_up, j.grace_sec, j.start_within_sec, j.deadline_sec, j.overlap, j.pool, j.lane, j.handler, j.key,
+        j.managed_by) d
+    where s.job_id = i.id and s.due is not null) f on true;
+end $$;

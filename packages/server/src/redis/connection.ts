@@ -125,7 +125,12 @@ export class RedisConnection implements Service {
   /** For as long as the connection lives, over all its interruptions. One listener for each channel. */
   subscribe(channel: string, listener: (message: string) => void): void {
     this.#subscriptions.set(channel, listener)
-    if (!this.#away) this.#client?.subscribe(channel, listener).catch((error) => this.#failed(error))
+    if (this.#away) return
+    this.#client?.subscribe(channel, listener).catch((error) => {
+      // Not answered: all are subscribed to again when Redis is back.
+      this.#subscribed = null
+      this.#failed(error)
+    })
   }
 
   async #send<T>(command: (client: Client) => Promise<T>): Promise<T> {

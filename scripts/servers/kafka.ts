@@ -1,6 +1,6 @@
 /**
- * Apache Kafka in KRaft mode, one broker that is its own controller, on Java 17. It comes from Maven Central (`npm run servers --
- * install` or the first start), 43 MB, into `.cache/kafka`.
+ * Apache Kafka in KRaft mode, one broker that is its own controller, on Java 17. It comes from Maven Central with the first start, 43 MB,
+ * into `.cache/kafka`.
  */
 import { execFile } from 'node:child_process'
 import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises'

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -30,12 +30,36 @@ export interface RedisOptions {
 }
 
 export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
+  const { folder, port, settings: place } = await placeOf(options)
+  const settings = [...place, '--save', '', '--appendonly', 'no', ...(options.args ?? [])]
+  return start(settings, { folder, port, keeps: options.folder !== undefined })
+}
+
+/** A sentinel that watches a master by this name and alone decides that it is gone, after a second. */
+export async function startSentinel(master: RedisServer, name: string): Promise<RedisServer> {
+  const { folder, port, settings } = await placeOf({})
+  const file = join(folder, 'sentinel.conf')
+  const watch = [
+    `monitor ${name} ${HOST} ${master.port} 1`,
+    `down-after-milliseconds ${name} 1000`,
+    `failover-timeout ${name} 5000`,
+  ]
+  await writeFile(file, watch.map((line) => `sentinel ${line}\n`).join(''))
+  return start([file, '--sentinel', ...settings], { folder, port, keeps: false })
+}
+
+async function placeOf(options: RedisOptions): Promise<{ folder: string; port: number; settings: string[] }> {
   if (!existsSync(program))
     throw new Error(`${program} is missing: apt-get install --no-install-recommends redis-server`)
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'carillon-redis-')))
   const port = options.port ?? (await freePort())
-  const place = ['--port', `${port}`, '--bind', HOST, '--dir', folder]
-  const settings = [...place, '--save', '', '--appendonly', 'no', ...(options.args ?? [])]
+  return { folder, port, settings: ['--port', `${port}`, '--bind', HOST, '--dir', folder] }
+}
+
+async function start(
+  settings: string[],
+  { folder, port, keeps }: { folder: string; port: number; keeps: boolean },
+): Promise<RedisServer> {
   const child = spawn(program, settings, { stdio: ['ignore', 'pipe', 'pipe'] })
   // It must not outlive a run that is interrupted.
   const onExit = () => child.kill('SIGKILL')
@@ -45,7 +69,7 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
   const stop = async () => {
     process.off('exit', onExit)
     await end(child)
-    if (options.folder === undefined) await rm(folder, { recursive: true, force: true })
+    if (!keeps) await rm(folder, { recursive: true, force: true })
   }
   const ask = async () => (hasEnded(child) ? 'ENDED' : (await answersPing(port)) ? 'READY' : undefined)
   if ((await poll(ask, { everyMs: 20, forMs: startMs })) !== 'READY') {

@@ -1,5 +1,7 @@
 /** Redis as Debian packages it (`apt-get install redis-server`). Nothing is written to disk unless asked for. */
+import { writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { type RunningServer, type ServerOptions, startProgram } from './process.ts'
 
 export type RedisServer = RunningServer
@@ -13,21 +15,46 @@ export interface RedisOptions extends ServerOptions {
 export function startRedis({ args = [], ...options }: RedisOptions = {}): Promise<RedisServer> {
   return startProgram(
     {
-      name: 'redis',
-      install: 'apt-get install --no-install-recommends redis-server',
-      command: async ({ folder, port }) => ({
+      ...redis,
+      command: async (place) => ({
         file: 'redis-server',
-        args: ['--port', `${port}`, '--bind', host, '--dir', folder, '--save', '', '--appendonly', 'no', ...args],
+        args: [...placeOf(place), '--save', '', '--appendonly', 'no', ...args],
       }),
-      url: (port) => `redis://${host}:${port}`,
-      probe: ping,
-      readyWithinMs: 10_000,
     },
     options,
   )
 }
 
+/** A sentinel that watches a master by this name and alone decides that it is gone, after a second. */
+export function startSentinel(master: RedisServer, name: string): Promise<RedisServer> {
+  const watch = [
+    `monitor ${name} ${host} ${master.port} 1`,
+    `down-after-milliseconds ${name} 1000`,
+    `failover-timeout ${name} 5000`,
+  ]
+  return startProgram({
+    ...redis,
+    async command({ folder, port }) {
+      const file = join(folder, 'sentinel.conf')
+      await writeFile(file, watch.map((line) => `sentinel ${line}\n`).join(''))
+      return { file: 'redis-server', args: [file, '--sentinel', ...placeOf({ folder, port })] }
+    },
+  })
+}
+
 const host = '127.0.0.1'
+
+const redis = {
+  name: 'redis',
+  install: 'apt-get install --no-install-recommends redis-server',
+  url: (port: number) => `redis://${host}:${port}`,
+  probe: ping,
+  readyWithinMs: 10_000,
+}
+
+function placeOf({ folder, port }: { folder: string; port: number }): string[] {
+  return ['--port', `${port}`, '--bind', host, '--dir', folder]
+}
 
 /** Rejects too while it loads its data. */
 function ping(port: number): Promise<void> {

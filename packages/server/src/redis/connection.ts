@@ -60,7 +60,6 @@ export class RedisConnection implements Service {
   #library: Awaited<ReturnType<typeof loadRedis>> | null = null
   #installationId = ''
   #client: Client | null = null
-  #subscribed: Client | null = null
   #openedAt = 0
   #away = true
   #probing: Promise<void> | null = null
@@ -125,12 +124,7 @@ export class RedisConnection implements Service {
   /** For as long as the connection lives, over all its interruptions. One listener for each channel. */
   subscribe(channel: string, listener: (message: string) => void): void {
     this.#subscriptions.set(channel, listener)
-    if (this.#away) return
-    this.#client?.subscribe(channel, listener).catch((error) => {
-      // Not answered: all are subscribed to again when Redis is back.
-      this.#subscribed = null
-      this.#failed(error)
-    })
+    if (!this.#away) this.#client?.subscribe(channel, listener).catch((error) => this.#failed(error))
   }
 
   async #send<T>(command: (client: Client) => Promise<T>): Promise<T> {
@@ -195,11 +189,9 @@ export class RedisConnection implements Service {
     if (client === null || this.#stopped) return
     try {
       await within(this.#evaluate(client, probe, [this.key('connection', 'probe')], []), commandMs)
-      if (this.#subscribed !== client) {
-        for (const [channel, listener] of this.#subscriptions)
-          await within(client.subscribe(channel, listener), commandMs)
-        this.#subscribed = client
-      }
+      // The client restores what Redis has confirmed; what was under way when the connection broke, it does not.
+      for (const [channel, listener] of this.#subscriptions)
+        await within(client.subscribe(channel, listener), commandMs)
     } catch (error) {
       this.#options.logger.debug({ err: error }, 'Redis does not answer')
       return

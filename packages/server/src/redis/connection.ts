@@ -61,8 +61,9 @@ export class RedisConnection implements Service {
   readonly #onAway = new Set<() => void>()
   #library: Awaited<ReturnType<typeof loadRedis>> | null = null
   #client: Client | null = null
-  #subscribed: Client | null = null
   #openedAt = 0
+  /** Scripts that were sent since Redis came back. */
+  readonly #known = new Set<string>()
   #away = true
   #probing: Promise<void> | null = null
   #timer: NodeJS.Timeout | null = null
@@ -148,6 +149,11 @@ export class RedisConnection implements Service {
     values: readonly (string | number)[],
   ): Promise<unknown> {
     const what = { keys, arguments: values.map(String) }
+    // The first time with its text: sent again after a NOSCRIPT, it would come after what was sent meanwhile.
+    if (!this.#known.has(sha)) {
+      this.#known.add(sha)
+      return client.eval(text, what)
+    }
     try {
       return await client.evalSha(sha, what)
     } catch (error) {
@@ -161,6 +167,7 @@ export class RedisConnection implements Service {
     if (this.#stopped || (code !== null && ofCommand.has(code))) return
     if (!this.#away) {
       this.#away = true
+      this.#known.clear()
       this.#openedAt = performance.now()
       this.#options.logger.warn({ err: error }, 'Redis is away; PostgreSQL does its work')
       for (const listener of [...this.#onAway]) listener()
@@ -191,11 +198,9 @@ export class RedisConnection implements Service {
     if (client === null || this.#stopped) return
     try {
       await within(this.#evaluate(client, probe, [this.key('connection', 'probe')], []), commandMs)
-      if (this.#subscribed !== client) {
-        for (const [channel, listener] of this.#subscriptions)
-          await within(client.subscribe(channel, listener), commandMs)
-        this.#subscribed = client
-      }
+      // The client restores what Redis has confirmed; what was under way when the connection broke, it does not.
+      for (const [channel, listener] of this.#subscriptions)
+        await within(client.subscribe(channel, listener), commandMs)
     } catch (error) {
       this.#options.logger.debug({ err: error }, 'Redis does not answer')
       return

@@ -2,6 +2,7 @@
 export const long = [
   'proof/**/*.test.ts',
   'test/cluster/**/*.test.ts',
+  'test/conformance/redis/due-source-losses.test.ts',
   'test/outside/bad-rows.test.ts',
   'test/integration/{bench,embedded-postgres,examples}.test.ts',
   'test/integration/{plans,hostile}/*.test.ts',

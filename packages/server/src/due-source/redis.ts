@@ -247,11 +247,14 @@ export class RedisDueSource implements DueSource {
   }
 
   async #confirm(shard: number, fired: Fired[], at: number): Promise<void> {
-    const unknown = await this.#window.confirm(shard, fired, at)
+    const lead = this.#leads.get(shard)
+    const isFilled = lead?.proven === true && lead.generation !== null
+    // While the window is filled, with definitions and in one step: the hydrator may be about to put what was read before FIRE.
+    const unknown = isFilled ? await this.#window.confirm(shard, fired, at) : null
     const known = fired.flatMap(({ entry, next }) => {
       const { jobId, version, job } = entry
-      if (!unknown.has(jobId) || next === null) return []
-      return [{ jobId, schedule: { jobId, shard, version, job, ...next } }]
+      if (unknown?.has(jobId) === false) return []
+      return [{ jobId, schedule: next && { jobId, shard, version, job, ...next } }]
     })
     if (known.length > 0) await this.#window.put(shard, known, { at, free: false })
   }

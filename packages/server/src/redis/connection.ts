@@ -61,6 +61,8 @@ export class RedisConnection implements Service {
   #installationId = ''
   #client: Client | null = null
   #openedAt = 0
+  /** Scripts that were sent since Redis came back. */
+  readonly #known = new Set<string>()
   #away = true
   #probing: Promise<void> | null = null
   #timer: NodeJS.Timeout | null = null
@@ -146,6 +148,11 @@ export class RedisConnection implements Service {
     values: readonly (string | number)[],
   ): Promise<unknown> {
     const what = { keys, arguments: values.map(String) }
+    // The first time with its text: sent again after a NOSCRIPT, it would come after what was sent meanwhile.
+    if (!this.#known.has(sha)) {
+      this.#known.add(sha)
+      return client.eval(text, what)
+    }
     try {
       return await client.evalSha(sha, what)
     } catch (error) {
@@ -159,6 +166,7 @@ export class RedisConnection implements Service {
     if (this.#stopped || (code !== null && ofCommand.has(code))) return
     if (!this.#away) {
       this.#away = true
+      this.#known.clear()
       this.#openedAt = performance.now()
       this.#options.logger.warn({ err: error }, 'Redis is away; PostgreSQL does its work')
       for (const listener of [...this.#onAway]) listener()

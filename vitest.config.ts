@@ -5,7 +5,8 @@ export default defineConfig({
   test: {
     include: ['packages/*/src/**/*.test.ts', 'bench/**/*.test.ts', 'test/**/*.test.ts'],
     reporters: ['default', './test/support/closing-line.ts'],
-    // vitest.long.config.ts runs the long ones, vitest.stock.config.ts those that need servers that npm does not bring.
+    // vitest.long.config.ts runs the long ones, vitest.stock.config.ts those on PostgreSQL as others ship it. Suites that need etcd or Redis
+    // are here, and are skipped where these are missing (test/support/servers.ts).
     exclude: [...configDefaults.exclude, ...long, 'test/stock/**'],
     testTimeout: 30_000,
     hookTimeout: 60_000,

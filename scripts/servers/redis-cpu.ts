@@ -12,12 +12,12 @@ import { newId } from '../../packages/server/src/domain/identity.ts'
 import { monotonicMs } from '../../packages/server/src/lib/clock.ts'
 import type { WorkerLiveness } from '../../packages/server/src/liveness/port.ts'
 import { PostgresLiveness } from '../../packages/server/src/liveness/postgres.ts'
-import { createRedisLiveness } from '../../packages/server/src/liveness/redis.ts'
+import { RedisLiveness } from '../../packages/server/src/liveness/redis.ts'
 import { createLogger } from '../../packages/server/src/observability/logger.ts'
 import { RedisConnection } from '../../packages/server/src/redis/connection.ts'
 import type { StatusReads } from '../../packages/server/src/status-reads/port.ts'
 import { PostgresStatusReads } from '../../packages/server/src/status-reads/postgres.ts'
-import { createRedisStatusReads } from '../../packages/server/src/status-reads/redis.ts'
+import { RedisStatusReads } from '../../packages/server/src/status-reads/redis.ts'
 import { Database } from '../../packages/server/src/store/database.ts'
 import { migrate } from '../../packages/server/src/store/migrate.ts'
 import { registerWorker } from '../../packages/server/src/store/workers/register.ts'
@@ -131,8 +131,8 @@ const options = { database, keepAlive: noThread, logger, everyMs: 1_000, lostMs 
 const truth = new PostgresStatusReads(database)
 for (let round = 0; round < rounds; round++) {
   console.log('PostgreSQL ', await run(new PostgresLiveness(options), truth))
-  const liveness = createRedisLiveness({ ...options, redis })
-  console.log('with Redis ', await run(liveness, createRedisStatusReads({ redis, postgres: truth, clock })))
+  const liveness = new RedisLiveness({ ...options, redis })
+  console.log('with Redis ', await run(liveness, new RedisStatusReads({ redis, postgres: truth, clock })))
 }
 await redis.stop()
 await store[Symbol.asyncDispose]()

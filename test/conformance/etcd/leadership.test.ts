@@ -12,6 +12,7 @@ import { EtcdLeadership } from '../../../packages/server/src/leadership/etcd.ts'
 import type { Leadership, LedShard } from '../../../packages/server/src/leadership/port.ts'
 import { PostgresLeadership } from '../../../packages/server/src/leadership/postgres.ts'
 import { createLogger } from '../../../packages/server/src/observability/logger.ts'
+import { Database } from '../../../packages/server/src/store/database.ts'
 import { startEtcd } from '../../../scripts/servers/etcd.ts'
 import type { RunningServer } from '../../../scripts/servers/process.ts'
 import { describeWith } from '../../support/servers.ts'
@@ -25,7 +26,7 @@ const leaseMs = 3_000
 const shardCount = 8
 
 async function makeNode(
-  { database, url }: TestStore,
+  { database, url }: Pick<TestStore, 'database' | 'url'>,
   { leadershipUrl, leaseMs }: { leadershipUrl: string | null; leaseMs: number },
 ): Promise<LeadershipSubject> {
   const times = { renewEveryMs, workersEveryMs: 5_000, answerWithinMs: leaseMs }
@@ -107,6 +108,21 @@ await describeWith('etcd', startEtcd, (etcd) => {
       await until(() => changes.join() === '0')
       await etcd.restart()
       await leads(node, shardCount)
+    })
+
+    it('a node that reaches etcd but not PostgreSQL gives up what it was elected to', async () => {
+      const database = new Database({
+        ...{ url: store.url, maxConnections: 2, statementTimeoutMs: 2_000, applicationName: 'cut off' },
+      })
+      const cutOff = await makeNode({ database, url: store.url }, { leadershipUrl: etcd.url, leaseMs })
+      await cutOff.leadership.start()
+      await leads(cutOff.leadership, shardCount)
+      const node = await start()
+      await leads(node, shardCount / 2)
+      await database.end()
+      await cutOff.die()
+      await leads(node, shardCount)
+      await expect(cutOff.leadership.stop()).rejects.toThrow()
     })
 
     it('frozen, it is as gone', async () => {

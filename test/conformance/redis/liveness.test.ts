@@ -3,7 +3,7 @@ import { newId } from '../../../packages/server/src/domain/identity.ts'
 import { KeepAliveThread } from '../../../packages/server/src/keep-alive/keep-alive.ts'
 import type { WorkerLiveness } from '../../../packages/server/src/liveness/port.ts'
 import { PostgresLiveness } from '../../../packages/server/src/liveness/postgres.ts'
-import { createRedisLiveness } from '../../../packages/server/src/liveness/redis.ts'
+import { RedisLiveness } from '../../../packages/server/src/liveness/redis.ts'
 import { createLogger } from '../../../packages/server/src/observability/logger.ts'
 import type { RedisConnection } from '../../../packages/server/src/redis/connection.ts'
 import { registerWorker } from '../../../packages/server/src/store/workers/register.ts'
@@ -36,7 +36,7 @@ redis.describe('with Redis', () => {
       const wiring = { database, keepAlive, logger, everyMs, lostMs, now }
       const isOther = mixed && made++ % 2 === 1
       return {
-        liveness: isOther ? new PostgresLiveness(wiring) : createRedisLiveness({ ...wiring, redis: connection }),
+        liveness: isOther ? new PostgresLiveness(wiring) : new RedisLiveness({ ...wiring, redis: connection }),
         async dispose() {
           await started
           await thread.stop()
@@ -71,7 +71,7 @@ redis.describe('with Redis', () => {
   })
 
   function node(): WorkerLiveness {
-    return createRedisLiveness({
+    return new RedisLiveness({
       ...{ database: store.database, keepAlive: noThread, logger, everyMs: 1_000, lostMs, redis: connection },
       onFallback: () => fallbacks++,
     })

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { createLogger } from '../../../packages/server/src/observability/logger.ts'
 import { NotifySignals } from '../../../packages/server/src/signals/notify.ts'
 import type { Signal, Signals } from '../../../packages/server/src/signals/port.ts'
-import { createRedisSignals, type RedisSignalsOptions } from '../../../packages/server/src/signals/redis.ts'
+import { RedisSignals, type RedisSignalsOptions } from '../../../packages/server/src/signals/redis.ts'
 import { Database } from '../../../packages/server/src/store/database.ts'
 import { startRedis } from '../../../scripts/servers/redis.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
@@ -31,14 +31,14 @@ redis.describe('with Redis', () => {
     const database = openDatabase()
     const connections = await Promise.all(kinds.map(() => connectRedis(redis.server)))
     const ids = ['a', 'b']
-    const nodes = kinds.map((kind, i) => {
+    const nodes = kinds.map((kind, i): Signals => {
       const nodeId = ids[i]!
       const hearsOtherwise = () => kind === 'REDIS' && !connections[i]!.isAway()
       const notify = new NotifySignals({ database, nodeId, hearsOtherwise, logger })
       const liveNodes = async () => ids
       return kind === 'NOTIFY'
         ? notify
-        : createRedisSignals({ redis: connections[i]!, notify, nodeId, liveNodes, logger })
+        : new RedisSignals({ redis: connections[i]!, notify, nodeId, liveNodes, logger })
     })
     return {
       nodes: nodes as [Signals, Signals],
@@ -63,7 +63,7 @@ redis.describe('with Redis', () => {
     const connection = more.redis ?? (await connectRedis(redis.server, 'own'))
     const notify = new NotifySignals({ database, nodeId, hearsOtherwise: () => !connection.isAway(), logger })
     const wiring = { redis: connection, notify, nodeId, liveNodes: async () => ['a', 'b'], logger, ...more }
-    const signals = createRedisSignals(wiring)
+    const signals = new RedisSignals(wiring)
     cleanUps.push(async () => {
       await signals.stop()
       await connection.stop()
@@ -141,7 +141,7 @@ redis.describe('with Redis', () => {
       looks++
       return ['w', 'x']
     }
-    const b = createRedisSignals({ ...wiring, workers })
+    const b = new RedisSignals({ ...wiring, workers })
     cleanUps.push(async () => {
       await b.stop()
       await connection.stop()

@@ -3,7 +3,7 @@ import { monotonicMs } from '../../../packages/server/src/lib/clock.ts'
 import type { RedisConnection } from '../../../packages/server/src/redis/connection.ts'
 import type { StatusReads } from '../../../packages/server/src/status-reads/port.ts'
 import { PostgresStatusReads } from '../../../packages/server/src/status-reads/postgres.ts'
-import { createRedisStatusReads } from '../../../packages/server/src/status-reads/redis.ts'
+import { RedisStatusReads } from '../../../packages/server/src/status-reads/redis.ts'
 import { startRedis } from '../../../scripts/servers/redis.ts'
 import { redisCommand, testRedis } from '../../support/redis.ts'
 import { connectRedis } from '../../support/redis-connection.ts'
@@ -17,14 +17,14 @@ redis.describe('with Redis', () => {
   describeStatusReads('Redis', async ({ database }) => {
     const connection = await connectRedis(redis.server)
     const postgres = new PostgresStatusReads(database)
-    const reads = createRedisStatusReads({ redis: connection, postgres, clock: { now: monotonicMs } })
+    const reads = new RedisStatusReads({ redis: connection, postgres, clock: { now: monotonicMs } })
     return { reads, dispose: () => connection.stop() }
   })
 
   describeStatusReads('Redis, one node, beside PostgreSQL, another, asked in turns', async ({ database }) => {
     const connection = await connectRedis(redis.server)
     const postgres = new PostgresStatusReads(database)
-    const own = createRedisStatusReads({ redis: connection, postgres, clock: { now: monotonicMs } })
+    const own = new RedisStatusReads({ redis: connection, postgres, clock: { now: monotonicMs } })
     let turn = 0
     const next = () => (turn++ % 2 === 0 ? own : postgres)
     const reads: StatusReads = {
@@ -64,7 +64,7 @@ redis.describe('with Redis', () => {
       },
       ended: (ids) => truth.ended(ids),
     }
-    return createRedisStatusReads({ redis: by, postgres, clock: { now: monotonicMs }, onFallback: () => fallbacks++ })
+    return new RedisStatusReads({ redis: by, postgres, clock: { now: monotonicMs }, onFallback: () => fallbacks++ })
   }
 
   const key = (executionId: string) => ({ tenant, executionId })
@@ -119,7 +119,7 @@ redis.describe('with Redis', () => {
       },
       ended: (ids) => truth.ended(ids),
     }
-    const late = createRedisStatusReads({ redis: connection, postgres: slow, clock: { now: monotonicMs } })
+    const late = new RedisStatusReads({ redis: connection, postgres: slow, clock: { now: monotonicMs } })
     const early = late.find(key(id!))
     await hasRead
     await store.settle([endOf(held)])

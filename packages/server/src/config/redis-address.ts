@@ -22,7 +22,7 @@ export function redisAddress(url: string, setting: string): RedisAddress {
   const { scheme, hosts, user, password, path } = parseServerUrl(url, {
     setting,
     schemes: ['redis', 'rediss', 'redis+sentinel', 'rediss+sentinel', 'redis+cluster', 'rediss+cluster'],
-    defaultPort: scheme26379(url),
+    defaultPort: defaultPortOf(url),
     parameters: [],
     example,
   })
@@ -48,6 +48,6 @@ export function redisAddress(url: string, setting: string): RedisAddress {
   return { kind: 'SENTINEL', masterName: path, ...places }
 }
 
-function scheme26379(url: string): number {
+function defaultPortOf(url: string): number {
   return url.includes('+sentinel://') ? 26_379 : 6_379
 }

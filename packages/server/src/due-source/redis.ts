@@ -273,7 +273,3 @@ export class RedisDueSource implements DueSource {
     this.#underWay.add(done)
   }
 }
-
-export function createRedisDueSource(wiring: RedisDueSourceOptions): DueSource {
-  return new RedisDueSource(wiring)
-}

@@ -70,6 +70,8 @@ export class EtcdLeadership implements Leadership {
   /** Until when etcd keeps the lease for certain, by `monotonicMs`. */
   #heldUntil = Number.NEGATIVE_INFINITY
   #stepDown: NodeJS.Timeout | null = null
+  /** When PostgreSQL answered a claim last. */
+  #claimedAt = Number.NEGATIVE_INFINITY
   #elects: 'etcd' | 'PostgreSQL' = 'etcd'
   #alone = false
   #stopped = true
@@ -109,9 +111,12 @@ export class EtcdLeadership implements Leadership {
     this.#alone = false
     this.#led.set([])
     await keepAlive.stopRenewing()
-    await resign(database, lease.nodeId)
-    await this.#revoke()
-    this.#client?.close()
+    try {
+      await resign(database, lease.nodeId)
+    } finally {
+      await this.#revoke()
+      this.#client?.close()
+    }
     this.#freed()
   }
 
@@ -138,6 +143,8 @@ export class EtcdLeadership implements Leadership {
 
   async runOnce(): Promise<void> {
     let election: Election
+    // A node that is elected without PostgreSQL would keep shards from those that reach it.
+    if (this.#lease === null) await readInstallation(this.#options.database)
     try {
       await this.#renew()
       election = await this.#look()
@@ -160,14 +167,16 @@ export class EtcdLeadership implements Leadership {
     const { database, lease } = this.#options
     const { kept, extra } = this.#share(election)
     const taken = await this.#take(election, this.#shareOf(election) - kept.length)
-    const { shards, alone, live } = await claimElected(database, lease.nodeId, {
-      elector: election.elector,
-      shards: [...kept, ...taken],
+    const asked = { elector: election.elector, shards: [...kept, ...taken] }
+    const { shards, alone, live } = await claimElected(database, lease.nodeId, asked).catch(async (error) => {
+      if (monotonicMs() - this.#claimedAt >= lease.leaseMs) await this.#revoke()
+      throw error
     })
+    this.#claimedAt = monotonicMs()
     this.#alone = alone
     const before = this.#led.shards.length
     this.#led.set(shards)
-    // Cut off from PostgreSQL for too long: others shall have the shards.
+    // Its lease in PostgreSQL has run out: others shall have the shards.
     if (!live) await this.#revoke()
     else await Promise.all(extra.map((each) => this.#giveUp(each)))
     if (shards.length < before || extra.length > 0) this.#freed()

@@ -194,7 +194,3 @@ export class RedisLiveness implements WorkerLiveness {
     this.#keptSince = monotonicMs()
   }
 }
-
-export function createRedisLiveness(wiring: RedisLivenessOptions): WorkerLiveness {
-  return new RedisLiveness(wiring)
-}

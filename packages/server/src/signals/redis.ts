@@ -198,7 +198,3 @@ export class RedisSignals implements Signals {
 function idOf({ executionId, fence }: Cancel): string {
   return `${executionId} ${fence}`
 }
-
-export function createRedisSignals(wiring: RedisSignalsOptions): Signals {
-  return new RedisSignals(wiring)
-}

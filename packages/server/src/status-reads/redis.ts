@@ -135,7 +135,3 @@ export class RedisStatusReads implements StatusReads {
 function isFinal({ state }: ExecutionRecord): boolean {
   return state === 'SUCCEEDED'
 }
-
-export function createRedisStatusReads(wiring: RedisStatusReadsOptions): StatusReads {
-  return new RedisStatusReads(wiring)
-}

@@ -1,0 +1,3 @@
+import { installKafka } from './kafka.ts'
+
+await installKafka()

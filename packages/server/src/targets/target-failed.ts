@@ -1,0 +1,4 @@
+/** Failed, and the retry policy decides. */
+export class TargetFailed extends Error {
+  override readonly name = 'TargetFailed'
+}

@@ -1,0 +1,62 @@
+/** The steps of a graph as they are defined, drawn and as a table. */
+import type { Dag, DagStep } from '@carillon/contract'
+import { useState } from 'react'
+import { reasonText } from '../../components/execution-columns.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { Table } from '../../components/table.tsx'
+import { count } from '../../lib/time.ts'
+import { targetText } from '../jobs/target.ts'
+import { GraphPanel } from './graph-panel.tsx'
+
+export function DefinedSteps({ of: { dagId, version, steps } }: { of: Dag }) {
+  const [selected, select] = useState<string | undefined>(undefined)
+  const drawn = steps.map(({ name, dependsOn = [], target }) => ({ name, dependsOn, about: targetOf(target) }))
+  return (
+    <>
+      <GraphPanel shape={`${dagId} ${version}`} steps={drawn} critical={none} selected={selected} onSelect={select} />
+      <Panel title="Steps" side={count(steps.length)}>
+        <Table
+          rows={steps}
+          keyOf={({ name }) => name}
+          caption="Steps of the graph"
+          columns={[
+            {
+              name: 'Step',
+              cell: ({ name }) => (
+                <span className={`font-medium break-all ${name === selected ? 'text-accent' : ''}`}>{name}</span>
+              ),
+            },
+            {
+              name: 'Runs',
+              cell: ({ target }) => <span className="font-mono text-[13px] break-all">{targetOf(target)}</span>,
+            },
+            {
+              name: 'Depends on',
+              cell: ({ dependsOn = [] }) => <span className="break-words">{listed(dependsOn)}</span>,
+            },
+            { name: 'If', cell: (step) => conditionOf(step) },
+          ]}
+        />
+      </Panel>
+    </>
+  )
+}
+
+const none: readonly string[] = []
+const mostNamed = 6
+
+function listed(names: readonly string[]): string {
+  if (names.length === 0) return '–'
+  const more = names.length - mostNamed
+  return `${names.slice(0, mostNamed).join(', ')}${more > 0 ? ` and ${count(more)} more` : ''}`
+}
+
+function conditionOf({ runIf = 'ALL_SUCCEEDED', when, allowFailure = false }: DagStep): string {
+  return `${reasonText(runIf)}${when ? `, when ${when}` : ''}${allowFailure ? ', may fail' : ''}`
+}
+
+function targetOf(target: DagStep['target']): string {
+  if (target === undefined) return 'waits for a signal'
+  const text = targetText({ target })
+  return target.pool === undefined ? text : `${text} · ${target.pool}`
+}

@@ -7,7 +7,7 @@ export default defineConfig({
     reporters: ['default', './test/support/closing-line.ts'],
     // vitest.long.config.ts runs the long ones, vitest.stock.config.ts those on PostgreSQL as others ship it. Suites that need etcd or Redis
     // are here, and are skipped where these are missing (test/support/servers.ts).
-    exclude: [...configDefaults.exclude, ...long, 'test/stock/**'],
+    exclude: [...configDefaults.exclude, ...long, 'test/stock/**', 'test/browser/**'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     globalSetup: ['./test/support/global-setup.ts'],

@@ -26,8 +26,11 @@ export default defineConfig({
           ...shared,
           name: 'pgbouncer',
           include: [integration],
-          // They watch the locks of each connection, which a pooler lends to one after the other.
-          exclude: ['test/integration/races/{lock-order,operations-locks}.test.ts'],
+          // They watch the locks of each connection, or set it up to tell its plans, and a pooler lends it to one after the other.
+          exclude: [
+            'test/integration/races/{lock-order,operations-locks}.test.ts',
+            'test/integration/http/*-plan.test.ts',
+          ],
           globalSetup: ['./test/support/pgbouncer-setup.ts'],
           setupFiles: ['./test/support/behind-pgbouncer.ts'],
         },

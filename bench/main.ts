@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- <scenario> [--quick] [--json] [--rounds 5] [--beside folder]`: measures what SPEC section 8 promises. A table for people, with --json
+ * `npm run bench -- <scenario> [--quick] [--json] [--rounds 5] [--beside folder] [--part name]`: measures what SPEC section 8 promises. A table for people, with --json
  * one document in the last line. Exit code 0: all targets reached; 1: one was missed; 2: a scenario could not be run.
  */
 import { stat } from 'node:fs/promises'
@@ -26,17 +26,19 @@ const names = [
   'held-snapshot',
   'failover',
   'fleet',
+  'dag',
   'peers',
 ]
 
 /** Not part of `all`. */
-const asides = ['growth']
+const asides = ['growth', 'scale-out', 'dashboard']
 
 const options = {
   quick: { type: 'boolean', default: false },
   json: { type: 'boolean', default: false },
   rounds: { type: 'string' },
   beside: { type: 'string' },
+  part: { type: 'string' },
   // For the test of the benchmark itself: all sizes times this.
   scale: { type: 'string', default: '1' },
   help: { type: 'boolean', default: false },
@@ -71,12 +73,22 @@ async function main(): Promise<number> {
   }
   const { quick } = values
   const beside = values.beside === undefined ? null : await checkoutIn(values.beside)
-  if (beside !== null && wanted !== 'life') throw new Error('only `life` is measured beside another checkout')
+  if (beside !== null && !['life', 'dag'].includes(wanted)) {
+    throw new Error('only `life` and `dag` are measured beside another checkout')
+  }
+  const part = values.part ?? null
+  const parts = part === null ? [] : ((await load(chosen[0]!)).parts ?? [])
+  if (part !== null && !parts.includes(part)) {
+    throw new Error(`${wanted} has no part ${part}${parts.length === 0 ? '' : `; it has ${parts.join(', ')}`}`)
+  }
   const interrupted = untilSignal()
   const size = (full: number, small: number) => Math.max(1, Math.round((quick ? small : full) * scale))
   const steadiness = await watchMachine()
   await using ground = await openGround({ historyRows: size(1_000_000, 100_000), progress })
-  const outcome = await Promise.race([runAll(chosen, { quick, rounds, beside, ground, progress, size }), interrupted])
+  const outcome = await Promise.race([
+    runAll(chosen, { quick, rounds, beside, part, ground, progress, size }),
+    interrupted,
+  ])
   if (outcome === 'interrupted') return 130
   const { results, broken } = outcome
   const machine = { ...(await describeMachine(ground.postgresVersion, ground.folder)), ...(await steadiness()) }
@@ -104,7 +116,7 @@ async function runAll(chosen: string[], bench: Bench): Promise<{ results: Result
 
 async function runScenario(name: string, bench: Bench): Promise<Result[]> {
   const scenario = await load(name)
-  const minutes = bench.quick ? 3 : (scenario.limitMinutes ?? 20)
+  const minutes = bench.quick ? (scenario.quickLimitMinutes ?? 3) : (scenario.limitMinutes ?? 20)
   const limit = Promise.withResolvers<never>()
   const timer = setTimeout(() => limit.reject(new Error(`not done after ${minutes} minutes`)), minutes * 60_000)
   try {
@@ -160,8 +172,9 @@ async function usage(): Promise<string> {
     ),
   )
   const how = [
-    'npm run bench -- <scenario> [--quick] [--json] [--rounds 5] [--beside folder]',
-    '  --beside: another checkout of Carillon, measured in turns with this one; with `life`',
+    'npm run bench -- <scenario> [--quick] [--json] [--rounds 5] [--beside folder] [--part name]',
+    '  --beside: another checkout of Carillon, measured in turns with this one; with `life` and `dag`',
+    '  --part: one of cost, life, failover, pickup with `scale-out`; of answers, scroll, cost with `dashboard`; of cost, drain with `dag`',
   ]
   return [...how, '', ...lines, '  all            every one of them'].join('\n')
 }

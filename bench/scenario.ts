@@ -22,6 +22,8 @@ export interface Bench {
   rounds: number
   /** Another checkout of Carillon to measure in turns with this one, as the base of URLs; null: none. */
   beside: URL | null
+  /** The only one of the scenario's parts to run; null: all of them. */
+  part: string | null
   ground: Ground
   /** Says what goes on, for people. */
   progress(text: string): void
@@ -34,8 +36,12 @@ export interface Scenario {
   name: string
   /** One line, for people. */
   summary: string
-  /** How long the full form may take, in minutes; 20 unless given. The quick form may take 3. */
+  /** How long the full form may take, in minutes; 20 unless given. */
   limitMinutes?: number
+  /** The quick form; 3 unless given. */
+  quickLimitMinutes?: number
+  /** That can be run by themselves. */
+  parts?: readonly string[]
   run(bench: Bench): Promise<Result[]>
 }
 

@@ -10,9 +10,11 @@ export interface History {
   to: number
   /** The whole ledger. */
   executions: LedgerRow[]
+  /** Every run of a graph. Its steps are executions of the ledger. */
+  dagRuns: DagRunRow[]
   /** What each recurring job was, span by span, without gaps from its creation on. */
   spans: JobSpan[]
-  /** Submissions and triggers that were answered: they must be in the ledger. */
+  /** Submissions, triggers and runs of graphs that were answered: they must be in the ledger. */
   acknowledged: Acknowledged[]
   /** What the workers wrote down, in the order of each worker. Every handler writes down its runs. */
   runs: Run[]
@@ -75,6 +77,27 @@ export interface LedgerTransition {
   fence: number | null
 }
 
+export interface DagRunRow {
+  runId: string
+  payload: unknown
+  state: 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED'
+  reason: string | null
+  /** Null: it was not cancelled since it was last retried. */
+  cancelReason: 'RUN_CANCELLED' | 'RUN_DEADLINE' | null
+  failedCount: number | null
+  finishedAt: number | null
+  steps: DagStepRow[]
+}
+
+/** A step as its run was asked for. */
+export interface DagStepRow {
+  executionId: string
+  name: string
+  dependsOn: string[]
+  runIf: 'ALL_SUCCEEDED' | 'ALL_DONE' | 'ANY_FAILED'
+  allowFailure: boolean
+}
+
 export interface JobSpan {
   jobId: string
   version: number
@@ -98,6 +121,17 @@ export interface Run {
   fence: number
   attempt: number
   at: number
+  /** Of a step that began: what it was told of its run. */
+  given?: Given
+  /** Of a step that SUCCEEDED. */
+  result?: unknown
+}
+
+export interface Given {
+  payload: unknown
+  /** By the name of each step it depends on. */
+  results: Readonly<Record<string, unknown>>
+  states: Readonly<Record<string, string>>
 }
 
 export interface Lease {

@@ -47,8 +47,25 @@ for (const name of packages) {
   const published = { ...manifest(source), engines: { node: `>=${engines[name]}` } }
   writeFileSync(join(target, 'package.json'), `${JSON.stringify(published, null, 2)}\n`)
 }
+buildDashboard()
 rmSync(join(dist, 'out'), { recursive: true })
 rmSync(project)
+
+/** Pages, and nothing that runs in Node: what they are made of stays here. */
+function buildDashboard(): void {
+  const source = join(root, 'packages/dashboard')
+  const target = join(dist, 'dashboard')
+  execFileSync(join(root, 'node_modules/.bin/vite'), ['build', '--logLevel', 'warn'], { cwd: source, stdio: 'inherit' })
+  cpSync(join(source, 'dist'), join(target, 'dist'), { recursive: true })
+  cpSync(join(root, 'LICENSE'), join(target, 'LICENSE'))
+  cpSync(join(source, 'README.md'), join(target, 'README.md'))
+  const {
+    devDependencies: _,
+    scripts: __,
+    ...published
+  } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8')) as Record<string, unknown>
+  writeFileSync(join(target, 'package.json'), `${JSON.stringify(published, null, 2)}\n`)
+}
 
 /** The compiler rewrites imports, but not the addresses of modules that are started as threads or processes. */
 function pointToJavaScript(file: string): void {

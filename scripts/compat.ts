@@ -39,7 +39,11 @@ const folder = mkdtempSync(join(tmpdir(), 'carillon-compat-'))
 try {
   const tarballs = new Tarballs(folder)
   const worker = tarballs.project('worker', ['contract', 'sdk'])
-  const whole = tarballs.project('whole', ['contract', 'sdk', 'server', 'cli'], ['typescript@5.9', '@types/node@24'])
+  const whole = tarballs.project(
+    'whole',
+    ['contract', 'sdk', 'dashboard', 'server', 'cli'],
+    ['typescript@5.9', '@types/node@24'],
+  )
   withoutEmbedded(whole)
   typecheck(whole, entries)
   tarballs.add(whole, ['embedded'])
@@ -129,6 +133,8 @@ async function serveAndWork(program: string, version: string, project: string): 
     const [url] = /http:\/\/[\w.:]+/.exec(String(line)) ?? []
     if (url === undefined) throw new Error(`the node said: ${line}`)
     await runProgram(program, project, ['worker.mjs', url])
+    match(await (await fetch(url)).text(), /<div id="root">/)
+    console.log(`Node ${version}: serves the dashboard`)
   } finally {
     node.kill('SIGTERM')
     await exit

@@ -43,6 +43,8 @@ const sections: [heading: string, about: string, schema: unknown][] = [
   ['Target', '', contract.Target],
   ['HTTP target', '', contract.HttpTarget],
   ['Shell target', '', contract.ShellTarget],
+  ['Kafka target', '', contract.KafkaTarget],
+  ['Lambda target', '', contract.LambdaTarget],
   ['Retry policy', '', contract.RetryPolicy],
   ['Clock changes', '', contract.DstPolicy],
   ['Dedupe', '', contract.Dedupe],
@@ -50,10 +52,34 @@ const sections: [heading: string, about: string, schema: unknown][] = [
   ['An execution', '', contract.Execution],
   ['An entry of the timeline', '', contract.TimelineEntry],
   ['The error of an attempt', '', contract.ExecutionError],
+  ['A graph, as it is asked for', 'The body of `POST /v1/dags` and `PUT /v1/dags/:dagId`.', contract.DagInput],
+  ['A step of a graph', '', contract.DagStep],
+  ['A graph, as it is shown', '', contract.Dag],
+  ['A run of a graph, as it is asked for', 'The body of `POST /v1/dags/:dagId/runs`.', contract.RunInput],
+  ['A run with steps of its own', 'The body of `POST /v1/dag-runs`.', contract.InlineRunInput],
+  [
+    'A run, as it is shown',
+    'Of `GET /v1/dag-runs/:runId`; lists and changes show it without payload and steps.',
+    contract.DagRun,
+  ],
+  ['A step of a run', '', contract.DagRunStep],
   ['A filter of executions', '', contract.ExecutionFilter],
   ['A pool', '', contract.Pool],
   ['The load of a pool', '', contract.PoolScaling],
   ['A worker', '', contract.Worker],
+  ['An event', 'Of `GET /v1/events`, and a message of the Kafka topic `events`.', contract.Event],
+  ['The detail of an event', '', contract.EventDetail],
+  ['A dead letter in Kafka', 'A message of the topic `dead-letters`.', contract.DeadLetterMessage],
+  ['An entry of the audit', 'Of `GET /v1/audit`, and a message of the Kafka topic `audit`.', contract.AuditEntry],
+  ['A node', 'Of `GET /v1/nodes`.', contract.InstallationNode],
+  ['Dead letters by error', 'Of `GET /v1/dead-letters/groups`.', contract.DeadLetterGroups],
+  ['Failures by job', 'Of `GET /v1/failures`.', contract.JobFailures],
+  ['A forecast', 'Of `GET /v1/forecast`.', contract.Forecast],
+  ['What was verified', 'Of `GET /v1/verified`.', contract.Verified],
+  ['Who is asking', 'Of `GET /v1/me`.', contract.Me],
+  ['A token', 'Of `GET /v1/tokens`.', contract.Token],
+  ['A new token', 'The body of `POST /v1/tokens`.', contract.TokenInput],
+  ['A gap in Kafka', 'A message of every topic.', contract.PublishedGap],
 ]
 const headings = new Map(sections.map(([heading, , schema]) => [(schema as Schema).title, heading]))
 
@@ -115,6 +141,12 @@ function engineSettings(): string[] {
       'packages/server/src/config/target-config.ts',
       'TargetSettings',
     ),
+    ...settingsSection(
+      'A cluster of `targets.kafka`',
+      'packages/server/src/config/kafka-target-config.ts',
+      'KafkaClusterSettings',
+    ),
+    ...settingsSection('`targets.lambda`', 'packages/server/src/config/lambda-target-config.ts', 'LambdaSettings'),
   ]
 }
 

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
-const names = ['contract', 'sdk', 'embedded', 'server', 'cli'] as const
+const names = ['contract', 'sdk', 'embedded', 'dashboard', 'server', 'cli'] as const
 export type PackageName = (typeof names)[number]
 
 export const run = (program: string, args: string[], cwd: string): string =>

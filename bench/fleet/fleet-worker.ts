@@ -39,7 +39,8 @@ export class FleetWorker {
   readonly #host: string
   readonly #held: Held[] = []
   #workerId = ''
-  #leasing!: RawConnection
+  /** Opened with its first request: a node closes a connection that asks for nothing for ten seconds. */
+  #leasing: RawConnection | null = null
   #reporting!: RawConnection
   #beat: NodeJS.Timeout | null = null
   #busy = false
@@ -55,9 +56,8 @@ export class FleetWorker {
 
   /** Registers and takes what it is to run; answers when it has that. */
   async join(name: string): Promise<void> {
-    const { url, pool, idlePool, handler, running } = this.#options
-    const open = () => RawConnection.open(url, (error) => this.#lostConnection(error))
-    ;[this.#leasing, this.#reporting] = await Promise.all([open(), open()])
+    const { pool, idlePool, handler, running } = this.#options
+    this.#reporting = await this.#open()
     const pools = [
       { pool, handlers: [handler], slots: running },
       { pool: idlePool, handlers: [handler], slots: 1 },
@@ -93,7 +93,7 @@ export class FleetWorker {
     const outcomes = this.#held.map((held) => ({ outcome: 'SUCCEEDED', ...held }))
     const said = await this.#ask<{ outcomes: string[] }>(this.#reporting, this.#path('report'), { outcomes })
     if (said.outcomes.some((verdict) => verdict !== 'ACCEPTED')) throw new Error(`outcomes were ${said.outcomes}`)
-    this.#leasing.close()
+    this.#leasing?.close()
     this.#reporting.close()
     const { url, token } = this.#options
     const headers = { authorization: `Bearer ${token}` }
@@ -102,6 +102,7 @@ export class FleetWorker {
   }
 
   async #lease(body: { pool: string; slots: number; waitMs: number }): Promise<void> {
+    this.#leasing ??= await this.#open()
     const { executions } = await this.#ask<{ executions: Held[] }>(this.#leasing, this.#path('lease'), body)
     for (const { executionId, fence } of executions) this.#held.push({ executionId, fence })
     this.#counts.polls++
@@ -136,6 +137,10 @@ export class FleetWorker {
         else reject(new Error(`${path} was answered ${status}: ${text}`))
       })
     })
+  }
+
+  #open(): Promise<RawConnection> {
+    return RawConnection.open(this.#options.url, (error) => this.#lostConnection(error))
   }
 
   #lostConnection(error: Error): void {

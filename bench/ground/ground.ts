@@ -3,7 +3,9 @@
  * whole run. Everything started on it ends with it and every folder goes, also on failure and on Ctrl-C.
  */
 import type { ChildProcess } from 'node:child_process'
+import type { EngineSettings } from '@carillon/server'
 import type { Cpu, Role } from '../measure/cpu.ts'
+import type { ScaleOutUrls } from './scale-out-servers.ts'
 
 /** Ends and takes away what it stands for. May be called again. */
 export interface Closable {
@@ -17,6 +19,8 @@ export interface Ground extends Closable {
   readonly folder: string
   /** A Carillon with history, tenants and keys, on a database of its own. */
   installation(options?: InstallationOptions): Promise<Installation>
+  /** Redis, etcd and Kafka. They are started when they are asked for first, and end with the ground. */
+  scaleOut(): Promise<ScaleOutUrls>
   /** An empty database on the same server, for a peer. */
   emptyDatabase(): Promise<EmptyDatabase>
   /**
@@ -75,6 +79,8 @@ export interface LoadControl {
 export interface InstallationOptions {
   /** 1 unless given. */
   nodes?: number
+  /** Of every node, besides the database. */
+  settings?: EngineSettings
   /** Nodes and workers of another checkout instead, with its schema: the base of URLs. */
   checkout?: URL
 }
@@ -92,8 +98,13 @@ export interface Installation extends Closable {
   readonly workerToken: string
   /** Of the platform, every scope; with the header `carillon-tenant` it speaks for a tenant. */
   readonly adminToken: string
-  /** `port`: that of a node which has ended, to take its place; workers know the URLs they were started with. */
-  startNode(options?: { port?: number }): Promise<NodeProcess>
+  /**
+   * `port`: that of a node which has ended, to take its place; workers know the URLs they were started with. `settings`
+   * instead of those of the installation.
+   */
+  startNode(options?: { port?: number; settings?: EngineSettings }): Promise<NodeProcess>
+  /** Ends all nodes as SIGTERM does. Others may be started afterwards. */
+  stopNodes(): Promise<void>
   /** Resolves when they are registered and wait for work. */
   startWorkers(count: number, options?: WorkersOptions): Promise<Workers>
   /** `request('POST /v1/pools/default/pause')`; as the platform unless a token is given. Throws unless it is answered 2xx. */

@@ -1,4 +1,5 @@
 /** A Carillon on a copy of the template: nodes and workers as processes, and what the ledger says of their work. */
+import { once } from 'node:events'
 import pg from 'pg'
 import { handlerNames } from '../work.ts'
 import type { Children } from './children.ts'
@@ -15,6 +16,8 @@ select count(*)::int total, count(*) filter (where state = 'SUCCEEDED')::int suc
   carillon.ms(min(started_at))::float8 "firstStartedAt", carillon.ms(max(finished_at))::float8 "lastFinishedAt"
 from carillon.executions where execution_id >= carillon.first_id($1::bigint)`
 
+const stopsWithinMs = 20_000
+
 interface Parts {
   server: Server
   children: Children
@@ -25,7 +28,7 @@ interface Parts {
 
 export async function openInstallation(
   { server, children, template, checkout, name }: Parts,
-  { nodes: nodeCount = 1 }: InstallationOptions,
+  { nodes: nodeCount = 1, settings: ownSettings }: InstallationOptions,
 ): Promise<Installation> {
   const databaseUrl = await server.create(name, template.database)
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 })
@@ -44,8 +47,8 @@ export async function openInstallation(
     tokens: template.tokens,
     workerToken: template.workerToken,
     adminToken: template.adminToken,
-    async startNode({ port } = {}) {
-      const options: NodeProcessOptions = { databaseUrl, port }
+    async startNode({ port, settings = ownSettings } = {}) {
+      const options: NodeProcessOptions = { databaseUrl, port, settings }
       const { child, said } = await children.start<NodeProcessWord>(
         'node',
         new URL('bench/ground/node-process.ts', checkout),
@@ -54,6 +57,18 @@ export async function openInstallation(
       const node = { child, ...said }
       nodes.push(node)
       return node
+    },
+    async stopNodes() {
+      await Promise.all(
+        alive().map(async ({ child }) => {
+          const gone = once(child, 'exit')
+          child.kill('SIGTERM')
+          const timer = setTimeout(() => child.kill('SIGKILL'), stopsWithinMs)
+          const [, signal] = await gone
+          clearTimeout(timer)
+          if (signal !== null) throw new Error(`a node did not stop within ${stopsWithinMs} ms`)
+        }),
+      )
     },
     async startWorkers(count, { handlers = handlerNames, pool = 'default', concurrency, record = false } = {}) {
       const workers = await startWorkers(children, checkout, count, {
@@ -85,6 +100,10 @@ export async function openInstallation(
       await pool.end()
       await server.drop(name)
     },
+  }
+  // A copy has the id of its template, by which Redis, etcd and Kafka would take them for the same.
+  if (ownSettings !== undefined) {
+    await installation.query('update carillon.installation set installation_id = gen_random_uuid()')
   }
   for (let i = 0; i < nodeCount; i++) await installation.startNode()
   return installation

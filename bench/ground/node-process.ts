@@ -1,10 +1,11 @@
 /** A node in a process of its own, as it is shipped, with auth on. */
-import { serve } from '@carillon/server'
+import { type EngineSettings, serve } from '@carillon/server'
 
 export interface NodeProcessOptions {
   databaseUrl: string
   /** A free one unless given. */
   port?: number
+  settings?: EngineSettings
 }
 
 export interface NodeProcessWord {
@@ -12,7 +13,7 @@ export interface NodeProcessWord {
   nodeId: string
 }
 
-const { databaseUrl, port = 0 } = JSON.parse(process.argv[2]!) as NodeProcessOptions
-const node = await serve({ databaseUrl, port, auth: { apiKeys: true } })
+const { databaseUrl, port = 0, settings = {} } = JSON.parse(process.argv[2]!) as NodeProcessOptions
+const node = await serve({ databaseUrl, port, engine: settings, auth: { apiKeys: true } })
 process.once('SIGTERM', () => void node.stop().then(() => process.exit(0)))
 process.send!({ url: node.url, nodeId: node.nodeId } satisfies NodeProcessWord)

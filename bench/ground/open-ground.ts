@@ -7,6 +7,7 @@ import { Children } from './children.ts'
 import { startGenerator } from './generator.ts'
 import type { Ground } from './ground.ts'
 import { openInstallation } from './installation.ts'
+import { ScaleOutServers } from './scale-out-servers.ts'
 import { type Server, startServer } from './server.ts'
 import type { buildTemplate, Template } from './template.ts'
 
@@ -21,6 +22,7 @@ export interface OpenGround extends Ground {
 export async function openGround(options: { historyRows: number; progress(text: string): void }): Promise<OpenGround> {
   const folder = await mkdtemp(join(tmpdir(), 'carillon-bench-'))
   const children = new Children(folder)
+  const scaleOut = new ScaleOutServers(folder)
   let server: Server
   try {
     server = await startServer(folder)
@@ -46,6 +48,7 @@ export async function openGround(options: { historyRows: number; progress(text: 
   }
   const close = async () => {
     await children.endAll()
+    await scaleOut.stop()
     await server.stop()
     await rm(folder, { recursive: true, force: true })
   }
@@ -57,7 +60,11 @@ export async function openGround(options: { historyRows: number; progress(text: 
     get broken() {
       return children.broken
     },
-    clear: () => children.endAll(),
+    async clear() {
+      await children.endAll()
+      await scaleOut.stop()
+    },
+    scaleOut: () => scaleOut.start(),
     async installation(wanted = {}) {
       const name = `carillon_${++databases}`
       const { checkout = here } = wanted
@@ -74,11 +81,16 @@ export async function openGround(options: { historyRows: number; progress(text: 
       return children.start(role, program, load)
     },
     async cpu() {
-      const [ours, postgres, machine] = await Promise.all([children.cpu(), familyMs(server.pid), machineMs()])
+      const [ours, postgres, servers, machine] = await Promise.all([
+        children.cpu(),
+        familyMs(server.pid),
+        scaleOut.cpu(),
+        machineMs(),
+      ])
       const { user, system } = process.cpuUsage()
-      const roles = { ...ours, postgres, generator: ours.generator + (user + system) / 1_000 }
-      const { node, worker, generator } = roles
-      return { ...roles, other: machine - node - worker - generator - postgres }
+      const roles = { ...ours, postgres, ...servers, generator: ours.generator + (user + system) / 1_000 }
+      const known = Object.values(roles).reduce((sum, ms) => sum + ms, 0)
+      return { ...roles, other: machine - known }
     },
     [Symbol.asyncDispose]() {
       closed ??= close()

@@ -12,6 +12,8 @@ export interface PickupOptions {
   submissions: number
   leastPauseMs: number
   mostPauseMs: number
+  /** Each in a batch of one, which is not handed over to a waiting worker but goes through the queue. */
+  queued?: boolean
 }
 
 export interface Submitted {
@@ -23,15 +25,16 @@ export interface Submitted {
 }
 
 const pickup: Load<PickupOptions, Submitted[]> = async (options, { signal, say }) => {
-  const { url, tokens, submissions, leastPauseMs, mostPauseMs } = options
+  const { url, tokens, submissions, leastPauseMs, mostPauseMs, queued = false } = options
   const { promise: lost, reject } = Promise.withResolvers<never>()
   const connection = await RawConnection.open(url, reject)
   const submitted: Submitted[] = []
   try {
     for (let n = 0; n < submissions; n++) {
+      const job = { type: 'ONE_SHOT', target: { handler: handlerOf(n) }, payload: payloadOf(n) }
       const request = requestText({
-        ...{ method: 'POST', path: '/v1/jobs', host: new URL(url).host, token: anyOf(tokens) },
-        body: { type: 'ONE_SHOT', target: { handler: handlerOf(n) }, payload: payloadOf(n) },
+        ...{ method: 'POST', path: queued ? '/v1/jobs/batch' : '/v1/jobs' },
+        ...{ host: new URL(url).host, token: anyOf(tokens), body: queued ? { jobs: [job] } : job },
       })
       submitted.push(await Promise.race([lost, submit(connection, request)]))
       say(submitted.length)
@@ -51,8 +54,12 @@ function submit(connection: RawConnection, request: string): Promise<Submitted> 
     connection.send(request, ({ status, bytes, bodyStart, bodyEnd }: RawAnswer) => {
       const answeredAt = monotonicMs()
       const body = bytes.toString('latin1', bodyStart, bodyEnd)
-      if (status === 201) resolve({ executionId: JSON.parse(body).jobId, sentAt, answeredAt })
+      if (status === 201) resolve({ executionId: idOf(JSON.parse(body)), sentAt, answeredAt })
       else reject(new Error(`answered ${status}: ${body}`))
     })
   })
+}
+
+function idOf(answer: { jobId: string } | { items: [{ jobId: string }] }): string {
+  return 'items' in answer ? answer.items[0].jobId : answer.jobId
 }

@@ -86,7 +86,9 @@ export class RawConnection {
     answer.bodyEnd = bodyStart + Number(length)
     const onAnswer = this.#onAnswer
     this.#onAnswer = null
-    if (!onAnswer || bytes.length > answer.bodyEnd) throw new Error('the node said more than was asked')
+    if (!onAnswer || bytes.length > answer.bodyEnd) {
+      throw new Error(`the node said more than was asked: ${bytes.toString('latin1', 0, 500)}`)
+    }
     onAnswer(answer)
   }
 }

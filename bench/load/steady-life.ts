@@ -1,12 +1,13 @@
 /**
- * The whole life of executions, steadily: a generator submits in bulk while workers lease, run and complete. It is kept from
- * running far ahead of the workers, so that the queue stays short. What was done in a stretch of time, the ledger says.
+ * The whole life of executions, steadily: a generator submits while workers lease, run and complete. In bulk unless another load is
+ * given, and kept from running far ahead of the workers, so that the queue stays short. What was done in a stretch of time, the
+ * ledger says.
  */
 import { setTimeout as after } from 'node:timers/promises'
-import type { Installation, Workers } from '../ground/ground.ts'
+import type { Generator, Installation, Workers } from '../ground/ground.ts'
 import { type Cpu, cpuBetween } from '../measure/cpu.ts'
 import type { Bench } from '../scenario.ts'
-import type { BatchesAnswer, BatchesOptions } from './batches.ts'
+import type { BatchesOptions } from './batches.ts'
 
 /** Of each handler, in each of the workers. */
 export const concurrency = 40
@@ -41,16 +42,24 @@ export interface SteadyLife extends AsyncDisposable {
   goOn(seconds: number): Promise<Stretch>
   /** Ends the load and waits until all of it is done; throws unless the ledger holds all of it, once. */
   end(): Promise<void>
+  /** What the load said last. */
+  said(): unknown
   /** After the end: what the ledger says of a stretch. */
   lifeIn(stretch: Stretch): Promise<LifeIn>
 }
 
-export async function startLife(bench: Bench, installation: Installation, workers: Workers): Promise<SteadyLife> {
-  const { urls, tokens } = installation
+/** Has submitted this many in the end. It is told all the time how many have begun. */
+export type LifeLoad = Generator<{ submitted: number }>
+
+export async function startLife(
+  bench: Bench,
+  installation: Installation,
+  workers: Workers,
+  startLoad: () => Promise<LifeLoad> = () => submitInBulk(bench, installation),
+): Promise<SteadyLife> {
   const since = await installation.now()
   const begun = workers.count()
-  const load: BatchesOptions = { urls, tokens, batch, inFlight, mostAhead }
-  const generator = await bench.ground.generate<BatchesAnswer>(new URL('./batches.ts', import.meta.url), load)
+  const generator = await startLoad()
   generator.go()
   const telling = setInterval(() => generator.tell(workers.count() - begun), tellEveryMs)
   const failed = generator.answer.then(() => Promise.reject(new Error('the generator ended before its time')))
@@ -74,6 +83,7 @@ export async function startLife(bench: Bench, installation: Installation, worker
         )
       }
     },
+    said: () => generator.said(),
     async lifeIn({ from, until }) {
       const [row] = await installation.query<Omit<LifeIn, 'rate'>>(stretchSql, [since, from, until])
       const { submitted, finished } = row!
@@ -84,6 +94,11 @@ export async function startLife(bench: Bench, installation: Installation, worker
       generator.stop()
     },
   }
+}
+
+function submitInBulk(bench: Bench, { urls, tokens }: Installation): Promise<LifeLoad> {
+  const load: BatchesOptions = { urls, tokens, batch, inFlight, mostAhead }
+  return bench.ground.generate(new URL('./batches.ts', import.meta.url), load)
 }
 
 const stretchSql = `

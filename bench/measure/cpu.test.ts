@@ -23,6 +23,8 @@ it('tells the difference by role, for a unit of work and for a time', () => {
   const before = { node: 10, worker: 10, postgres: 10, generator: 10, other: 10 }
   const used = cpuBetween(before, { node: 20, worker: 10, postgres: 1_010, generator: 9, other: 10 })
   expect(used).toEqual({ node: 10, worker: 0, postgres: 1_000, generator: 0, other: 0 })
+  // A server that was started meanwhile.
+  expect(cpuBetween(before, { ...before, kafka: 30 })).toMatchObject({ postgres: 0, kafka: 30 })
   expect(cpuPer(used, 1_000)).toMatchObject({ 'cpu node µs': 10, 'cpu postgres µs': 1_000 })
   expect(cpuShares(used, 2_000)).toMatchObject({ 'cpu node %': 0.5, 'cpu postgres %': 50 })
 })

@@ -8,8 +8,11 @@ import { readdir, readFile } from 'node:fs/promises'
 /** Processes that are measured. */
 export type Role = 'node' | 'worker' | 'postgres' | 'generator'
 
+/** Servers beside PostgreSQL, in scenarios that start them. */
+export type ScaleOutServer = 'redis' | 'etcd' | 'kafka'
+
 /** Milliseconds of CPU. */
-export type Cpu = Record<Role | 'other', number>
+export type Cpu = Record<Role | 'other', number> & Partial<Record<ScaleOutServer, number>>
 
 /** What the kernel counts in here; the same on every Linux that Node runs on. */
 const msPerTick = 10
@@ -60,7 +63,7 @@ export async function machineMs(): Promise<number> {
 
 /** From one reading to the next. */
 export function cpuBetween(before: Cpu, after: Cpu): Cpu {
-  return mapCpu(after, (ms, role) => Math.max(0, ms - before[role]))
+  return mapCpu(after, (ms, role) => Math.max(0, ms - (before[role] ?? 0)))
 }
 
 /** For a result's detail: microseconds a unit of work, by role. */

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { resultOf, shortNumber, spreadOf, tidy } from './rounds.ts'
+import type { Bench } from '../scenario.ts'
+import { inTurns, resultOf, shortNumber, spreadOf, tidy } from './rounds.ts'
 
 const what = { name: 'drain', unit: '/s', target: 100, better: 'higher' } as const
 
@@ -19,6 +20,18 @@ it('makes one result out of its rounds', () => {
   expect({ value, ok }).toEqual({ value: 110, ok: true })
   expect(detail).toMatchObject({ rounds: 3, min: 90, max: 120, late: 6, form: 'c', executions: 1_000 })
   expect(detail).toMatchObject({ 'cpu node µs': 20, 'cpu worker µs': 20, 'cpu postgres µs': 30 })
+})
+
+it('takes turns, and none is always the first', async () => {
+  const bench = { rounds: 3, progress: () => {} } as unknown as Bench
+  const [a, b] = [{ name: 'a' }, { name: 'b' }]
+  const order: string[] = []
+  const measured = await inTurns(bench, [a, b], { unit: '/s', valueOf: Number }, async ({ name }) => order.push(name))
+  expect(order.join('')).toBe('abbaab')
+  expect([measured.get(a), measured.get(b)]).toEqual([
+    [1, 4, 5],
+    [2, 3, 6],
+  ])
 })
 
 it('judges by which side is better, and not at all without a target', () => {

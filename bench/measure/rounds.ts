@@ -40,6 +40,25 @@ export async function inRounds<T>(
   return rounds
 }
 
+/** Measures each of them `bench.rounds` times, in turns: what the machine does to one it does to the others. */
+export async function inTurns<Turn extends { name: string }, T>(
+  bench: Bench,
+  turns: readonly Turn[],
+  what: { unit: string; valueOf: (round: T) => number },
+  measure: (turn: Turn) => Promise<T>,
+): Promise<Map<Turn, T[]>> {
+  const measured = new Map(turns.map((turn): [Turn, T[]] => [turn, []]))
+  for (let round = 0; round < bench.rounds; round++) {
+    const first = round % turns.length
+    // None of them is always the first.
+    for (const turn of [...turns.slice(first), ...turns.slice(0, first)]) {
+      const named = { ...what, name: `${turn.name}, turn ${round + 1}` }
+      measured.get(turn)!.push(...(await inRounds({ ...bench, rounds: 1 }, named, () => measure(turn))))
+    }
+  }
+  return measured
+}
+
 /** One result out of its rounds. */
 export function resultOf(
   what: Omit<Result, 'value' | 'ok' | 'detail'> & { detail?: Result['detail'] },

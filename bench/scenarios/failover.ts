@@ -7,15 +7,15 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Installation, NodeProcess } from '../ground/ground.ts'
 import { createBeats } from '../load/create-jobs.ts'
-import { ledgerOf } from '../measure/beat-ledger.ts'
+import { type BeatLedger, ledgerOf } from '../measure/beat-ledger.ts'
 import { wallMs } from '../measure/clock.ts'
 import { cpuBetween, cpuShares } from '../measure/cpu.ts'
 import { secondAhead, untilWall } from '../measure/lateness.ts'
 import { spreadOf, tidy } from '../measure/rounds.ts'
-import { judged, type Scenario } from '../scenario.ts'
+import { type Bench, judged, type Scenario } from '../scenario.ts'
 
 const targetMs = 3_000
-const nodeCount = 3
+export const nodeCount = 3
 /** Before the first kill, and between the moment all is even again and the next. */
 const calmMs = 5_000
 const evenWithinMs = 30_000
@@ -32,33 +32,10 @@ export const scenario: Scenario = {
   name: 'failover',
   summary: 'kill -9 of a leading node among three: longest time from due to fired, 2,000 jobs, ten kills',
   async run(bench) {
-    const jobs = bench.size(2_000, 2_000)
-    const times = bench.size(10, 2)
     await using installation = await bench.ground.installation({ nodes: nodeCount })
-    await using workers = await installation.startWorkers(2, { record: true })
-    const from = secondAhead(5_000)
-    await createBeats(installation, { jobs, from, seconds: 60 + times * (evenWithinMs / 1_000) })
-    if (wallMs() > from) throw new Error('creating the jobs took longer than the time until their first occurrence')
-    await untilWall(from + calmMs)
-    const before = await bench.ground.cpu()
-    const kills: Kill[] = []
-    const nodes = [...installation.nodes]
-    for (let n = 0; n < times; n++) {
-      await evenlyLed(installation, nodes)
-      await sleep(calmMs)
-      kills.push(await kill(installation, nodes, n % nodeCount))
-      bench.progress(
-        `kill ${n + 1} of ${times}: ${kills[n]!.shards} shards, even again after ${kills[n]!.evenAfterMs} ms`,
-      )
-    }
-    const until = secondAhead(1_000)
-    await untilWall(until)
-    const cpu = cpuBetween(before, await bench.ground.cpu())
-    const ledger = await ledgerOf(installation, { jobs, from, until })
-    const runs = await workers.runs()
-    const gaps = await gapsOf(installation, kills, until)
+    const options = { jobs: bench.size(2_000, 2_000), times: bench.size(10, 2), calmMs }
+    const { gaps, calmGap, evenAfterMs, ledger, twice, shares } = await failOver(bench, installation, options)
     const spread = spreadOf(gaps)
-    bench.progress(`${ledger.fires} occurrences in the ledger; gaps: ${gaps.map((ms) => tidy(ms)).join(', ')} ms`)
     return [
       judged({
         name: 'failover longest due to fired',
@@ -67,15 +44,15 @@ export const scenario: Scenario = {
         target: targetMs,
         better: 'lower',
         detail: {
-          kills: kills.length,
+          kills: gaps.length,
           'each ms': gaps.map((ms) => Math.round(ms)).join(' '),
           'median ms': tidy(spread.median),
-          'before the first kill ms': tidy(await gapIn(installation, from + 2_000, kills[0]!.at - 1_000)),
-          'even again after ms': kills.map(({ evenAfterMs }) => Math.round(evenAfterMs)).join(' '),
+          'before the first kill ms': tidy(calmGap),
+          'even again after ms': evenAfterMs.map(Math.round).join(' '),
           occurrences: ledger.fires,
           'more than one attempt': ledger.repeated,
-          'handlers begun twice': begunTwice(runs.filter(({ dueAt }) => dueAt >= from && dueAt < until)),
-          ...cpuShares(cpu, until - from - calmMs),
+          'handlers begun twice': twice,
+          ...shares,
         },
       }),
       judged({
@@ -87,6 +64,56 @@ export const scenario: Scenario = {
       }),
     ]
   },
+}
+
+export interface FailOver {
+  /** Of each kill, ms. */
+  gaps: number[]
+  /** Before the first kill, ms. */
+  calmGap: number
+  evenAfterMs: number[]
+  ledger: BeatLedger
+  /** Handlers that began more than once for the same execution. */
+  twice: number
+  /** CPU by role, in percent of one processor. */
+  shares: Record<string, number>
+}
+
+/** On an installation of `nodeCount` nodes. `calmMs` pass before the first kill and before every other. */
+export async function failOver(
+  bench: Bench,
+  installation: Installation,
+  { jobs, times, calmMs }: { jobs: number; times: number; calmMs: number },
+): Promise<FailOver> {
+  await using workers = await installation.startWorkers(2, { record: true })
+  const from = secondAhead(5_000)
+  await createBeats(installation, { jobs, from, seconds: 60 + times * (evenWithinMs / 1_000) })
+  if (wallMs() > from) throw new Error('creating the jobs took longer than the time until their first occurrence')
+  await untilWall(from + calmMs)
+  const before = await bench.ground.cpu()
+  const kills: Kill[] = []
+  const nodes = [...installation.nodes]
+  for (let n = 0; n < times; n++) {
+    await evenlyLed(installation, nodes)
+    await sleep(calmMs)
+    kills.push(await kill(installation, nodes, n % nodeCount))
+    bench.progress(
+      `kill ${n + 1} of ${times}: ${kills[n]!.shards} shards, even again after ${kills[n]!.evenAfterMs} ms`,
+    )
+  }
+  const until = secondAhead(1_000)
+  await untilWall(until)
+  const cpu = cpuBetween(before, await bench.ground.cpu())
+  const ledger = await ledgerOf(installation, { jobs, from, until })
+  const runs = await workers.runs()
+  const gaps = await gapsOf(installation, kills, until)
+  bench.progress(`${ledger.fires} occurrences in the ledger; gaps: ${gaps.map((ms) => tidy(ms)).join(', ')} ms`)
+  return {
+    ...{ gaps, ledger, evenAfterMs: kills.map(({ evenAfterMs }) => evenAfterMs) },
+    calmGap: await gapIn(installation, from + 2_000, kills[0]!.at - 1_000),
+    twice: begunTwice(runs.filter(({ dueAt }) => dueAt >= from && dueAt < until)),
+    shares: cpuShares(cpu, until - from - calmMs),
+  }
 }
 
 /** Ends one of the nodes and starts another in its place, where workers will look for it. */

@@ -6,10 +6,10 @@
  * Beside another checkout the two take turns: what the machine does to one it does to the other. What PostgreSQL used is
  * compared by the medians. The workers of one are stopped while it is the other's turn.
  */
-import type { Installation } from '../ground/ground.ts'
+import type { Installation, Workers } from '../ground/ground.ts'
 import { concurrency, loadText, startLife } from '../load/steady-life.ts'
 import { cpuPer } from '../measure/cpu.ts'
-import { inRounds, type Round, resultOf, spreadOf, tidy } from '../measure/rounds.ts'
+import { inRounds, inTurns, type Round, resultOf, spreadOf, tidy } from '../measure/rounds.ts'
 import { type Bench, judged, type Result, type Scenario } from '../scenario.ts'
 
 const target = 20_000
@@ -36,21 +36,14 @@ export const scenario: Scenario = {
       return [resultOf(what, rounds)]
     }
     await using other = await bench.ground.installation({ checkout: bench.beside })
-    const [here, there]: [Round[], Round[]] = [[], []]
     const turns = [
-      { name: 'life', installation, rounds: here },
-      { name: 'life beside', installation: other, rounds: there },
+      { name: 'life', installation },
+      { name: 'life beside', installation: other },
     ]
-    for (let round = 1; round <= bench.rounds; round++) {
-      for (const turn of round % 2 === 1 ? turns : turns.toReversed()) {
-        const one = { ...bench, rounds: 1 }
-        turn.rounds.push(
-          ...(await inRounds(one, { name: `${turn.name} ${round}`, unit: '/s', valueOf: ({ value }) => value }, () =>
-            live(bench, turn.installation, seconds),
-          )),
-        )
-      }
-    }
+    const measured = await inTurns(bench, turns, { unit: '/s', valueOf: ({ value }: Round) => value }, (turn) =>
+      live(bench, turn.installation, seconds),
+    )
+    const [here, there] = turns.map((turn) => measured.get(turn)!) as [Round[], Round[]]
     return [resultOf(what, here), resultOf({ ...what, name: 'life beside', target: null }, there), ratio(here, there)]
   },
 }
@@ -67,8 +60,15 @@ function ratio(here: Round[], there: Round[]): Result {
   })
 }
 
-async function live(bench: Bench, installation: Installation, seconds: number): Promise<Round> {
+/** `beforehand` is called when the workers wait. */
+export async function live(
+  bench: Bench,
+  installation: Installation,
+  seconds: number,
+  beforehand: (workers: Workers) => Promise<void> = async () => {},
+): Promise<Round> {
   await using workers = await installation.startWorkers(2, { concurrency })
+  await beforehand(workers)
   await using life = await startLife(bench, installation, workers)
   await life.goOn(bench.size(5, 3))
   const stretch = await life.goOn(seconds)

@@ -2,13 +2,13 @@
  * How long it takes from a submission to the first line of its handler in a remote worker, when there is nothing else to
  * do. From just before the request is written in one process until the handler begins in another, on a clock both share.
  */
-import type { Run } from '../ground/ground.ts'
+import type { Installation, Run, Workers } from '../ground/ground.ts'
 import type { PickupOptions, Submitted } from '../load/pickup.ts'
 import { monotonicMs } from '../measure/clock.ts'
 import { cpuBetween, cpuShares } from '../measure/cpu.ts'
 import { quantiles } from '../measure/quantiles.ts'
 import { inRounds, resultOf } from '../measure/rounds.ts'
-import type { Scenario } from '../scenario.ts'
+import type { Bench, Scenario } from '../scenario.ts'
 
 const load = new URL('../load/pickup.ts', import.meta.url)
 const pauses = { leastPauseMs: 20, mostPauseMs: 60 }
@@ -23,20 +23,7 @@ export const scenario: Scenario = {
   async run(bench) {
     await using installation = await bench.ground.installation()
     await using workers = await installation.startWorkers(1, { record: true })
-    const { urls, tokens } = installation
-    let begun = 0
-    const sample = async (submissions: number): Promise<Pickups> => {
-      const options: PickupOptions = { url: urls[0]!, tokens, submissions, ...pauses }
-      const from = monotonicMs()
-      const before = await bench.ground.cpu()
-      const generator = await bench.ground.generate<Submitted[]>(load, options)
-      const telling = setInterval(() => bench.progress(`${generator.said()} of ${submissions} submitted`), tellEveryMs)
-      const submitted = await generator.answer.finally(() => clearInterval(telling))
-      begun += submissions
-      await workers.reached(begun, patienceMs)
-      const cpu = cpuShares(cpuBetween(before, await bench.ground.cpu()), monotonicMs() - from)
-      return pickupsOf(submitted, await workers.runs(), cpu)
-    }
+    const sample = (submissions: number) => pickUp(bench, installation, workers, { submissions })
     bench.progress(`pickup: ${warmUp} submissions to warm up`)
     await sample(warmUp)
     const what = { name: 'pickup p99', unit: 'ms', valueOf: ({ p99 }: Pickups) => p99 }
@@ -55,7 +42,7 @@ export const scenario: Scenario = {
   },
 }
 
-interface Pickups {
+export interface Pickups {
   p50: number
   p95: number
   p99: number
@@ -63,6 +50,25 @@ interface Pickups {
   /** From before the request is written until the submitter has the answer. */
   answerP50: number
   cpu: Record<string, number>
+}
+
+/** Submits so many, one after the other. The workers record; whatever was submitted before has begun. */
+export async function pickUp(
+  bench: Bench,
+  { urls, tokens }: Installation,
+  workers: Workers,
+  { submissions, queued }: { submissions: number; queued?: boolean },
+): Promise<Pickups> {
+  const options: PickupOptions = { url: urls[0]!, tokens, submissions, queued, ...pauses }
+  const wanted = workers.count() + submissions
+  const from = monotonicMs()
+  const before = await bench.ground.cpu()
+  const generator = await bench.ground.generate<Submitted[]>(load, options)
+  const telling = setInterval(() => bench.progress(`${generator.said()} of ${submissions} submitted`), tellEveryMs)
+  const submitted = await generator.answer.finally(() => clearInterval(telling))
+  await workers.reached(wanted, patienceMs)
+  const cpu = cpuShares(cpuBetween(before, await bench.ground.cpu()), monotonicMs() - from)
+  return pickupsOf(submitted, await workers.runs(), cpu)
 }
 
 function pickupsOf(submitted: Submitted[], runs: Run[], cpu: Record<string, number>): Pickups {

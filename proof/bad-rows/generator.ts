@@ -112,7 +112,7 @@ const likely: Record<BadTable, (random: Random, around: Surroundings, now: numbe
     ...{
       operation_id: uuid(random),
       tenant: tenantOf(random),
-      kind: random.pick(['CANCEL', 'RETRY', 'PURGE', 'BACKFILL']),
+      kind: random.pick(['CANCEL', 'RETRY', 'PURGE', 'BACKFILL', 'COPY']),
     },
     params: random.pick<unknown>([
       {},

@@ -1,6 +1,6 @@
 import { it } from 'vitest'
 import { chaos } from './chaos.ts'
-import type { FaultKind } from './faults.ts'
+import type { FaultKind } from './fault-runner.ts'
 import { outage } from './outage.ts'
 import { overlapNotChecked, rowsLost } from './sabotage.test-support.ts'
 

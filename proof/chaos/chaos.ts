@@ -8,11 +8,11 @@ import { poll } from '../../packages/embedded/src/waiting.ts'
 import type { Bounds } from '../history.ts'
 import { Random } from '../simulate/random.ts'
 import { planFaults } from './fault-plan.ts'
-import { FaultRunner } from './fault-runner.ts'
-import type { FaultKind } from './faults.ts'
+import { type FaultKind, FaultRunner } from './fault-runner.ts'
 import { type Judgement, judgeStage } from './judgement.ts'
 import { Load } from './load.ts'
 import { keepingRecords, type RecordsOptions } from './records.ts'
+import type { ScaleOut } from './scale-out.ts'
 import { Stage } from './stage.ts'
 
 export interface ChaosOptions {
@@ -25,6 +25,8 @@ export interface ChaosOptions {
   kinds: readonly FaultKind[]
   /** How often each kind comes. */
   rounds: number
+  /** At the end of every round nothing begins for so long. */
+  quietMs?: number
   /** At the end nothing is disturbed for so long, while work goes on. */
   calmMs: number
   engine: EngineSettings & { leaseMs: number; workerLostMs: number }
@@ -32,6 +34,8 @@ export interface ChaosOptions {
   bounds: Bounds
   /** Folder of PostgreSQL's programs; those that Carillon brings if not given. */
   postgres?: string
+  /** Servers that the nodes use besides PostgreSQL; the caller ends them. */
+  scaleOut?: ScaleOut
   /** Deliberate defects, put in before anything runs: they must be found. */
   sabotage?: (stage: Stage) => Promise<void>
   signal: AbortSignal
@@ -89,6 +93,7 @@ async function disturb(stage: Stage, options: ChaosOptions): Promise<ChaosResult
       fromMs: Math.min(5_000, seconds * 50),
       toMs: seconds * 1_000 - options.calmMs,
       rounds: options.rounds,
+      quietMs: options.quietMs,
     }
     await runner.run(planFaults(options.kinds, time, random.fork('plan')))
     signal.throwIfAborted()
@@ -113,6 +118,7 @@ export function nextSecond(): number {
 const leftSql = `
   select (select count(*) from carillon.ready) + (select count(*) from carillon.running)
     + (select count(*) from carillon.retries) + (select count(*) from carillon.waiting)
+    + (select count(*) from carillon.blocked)
     + (select count(*) from carillon.submissions) + (select count(*) from carillon.schedules where due is not null) n`
 
 /** Whatever is left after that time is judged as it stands. */

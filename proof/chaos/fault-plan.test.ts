@@ -17,3 +17,9 @@ it('is the seed’s: the same one gives the same plan, another one another', () 
   expect(planFaults(kinds, time, new Random(1))).toEqual(planFaults(kinds, time, new Random(1)))
   expect(planFaults(kinds, time, new Random(1))).not.toEqual(planFaults(kinds, time, new Random(2)))
 })
+
+it('leaves the end of every round quiet', () => {
+  const plan = planFaults(kinds, { ...time, rounds: 2, quietMs: 8_000 }, new Random(1))
+  expect(plan).toHaveLength(8)
+  for (const { atMs } of plan) expect((atMs - 5_000) % 20_000).toBeLessThanOrEqual(12_000)
+})

@@ -12,16 +12,24 @@ export interface FaultTime {
   toMs: number
   /** How often each kind shall come. */
   rounds: number
+  /** At the end of every round none begins for so long; 0 unless given. */
+  quietMs?: number
 }
 
 export function planFaults<Kind extends string>(
   kinds: readonly Kind[],
-  { fromMs, toMs, rounds }: FaultTime,
+  { fromMs, toMs, rounds, quietMs = 0 }: FaultTime,
   random: Random,
 ): PlannedFault<Kind>[] {
-  const order = Array.from({ length: rounds }, () => shuffled(kinds, random)).flat()
-  const everyMs = (toMs - fromMs) / order.length
-  return order.map((kind, n) => ({ kind, atMs: Math.round(fromMs + (n + random.next()) * everyMs) }))
+  const orders = Array.from({ length: rounds }, () => shuffled(kinds, random))
+  const roundMs = (toMs - fromMs) / rounds
+  const everyMs = (roundMs - quietMs) / kinds.length
+  return orders.flatMap((order, round) =>
+    order.map((kind, n) => ({
+      kind,
+      atMs: Math.round(fromMs + round * roundMs + (n + random.next()) * everyMs),
+    })),
+  )
 }
 
 function shuffled<T>(items: readonly T[], random: Random): T[] {

@@ -2,7 +2,11 @@
 import { setTimeout as after } from 'node:timers/promises'
 import type { Trouble } from '../history.ts'
 import type { PlannedFault } from './fault-plan.ts'
-import { type FaultKind, type FaultSite, faults } from './faults.ts'
+import { type Fault, type FaultSite, faults } from './faults.ts'
+import { serverFaults } from './server-faults.ts'
+
+const allFaults = { ...faults, ...serverFaults } satisfies Record<string, Fault>
+export type FaultKind = keyof typeof allFaults
 
 export interface FaultRunnerOptions {
   site: Omit<FaultSite, 'tell'>
@@ -12,7 +16,7 @@ export interface FaultRunnerOptions {
 }
 
 /** When nobody is there to be harmed, it is tried again so often. */
-const tries = 20
+const tries = 80
 const againMs = 500
 
 export class FaultRunner {
@@ -43,7 +47,7 @@ export class FaultRunner {
     for (let n = 0; n < tries && !signal.aborted; n++) {
       const began = Date.now()
       const tell = (victim: string) => log(`${((Date.now() - from) / 1_000).toFixed(1)} s  ${kind}: ${victim}`)
-      if (await faults[kind]({ ...site, random, tell })) {
+      if (await allFaults[kind]({ ...site, random, tell })) {
         this.troubles.push({ kind, from: began, to: Date.now() })
         return
       }

@@ -81,8 +81,7 @@ export const faults = {
   },
 } satisfies Record<string, Fault>
 
-export type FaultKind = keyof typeof faults
-export const faultKinds = Object.keys(faults) as FaultKind[]
+export const faultKinds = Object.keys(faults) as (keyof typeof faults)[]
 
 function nodesOf({ stage }: FaultSite): Seat[] {
   return stage.nodes.map(({ seat }) => seat)
@@ -124,9 +123,9 @@ function stop(site: FaultSite, seats: Seat[], forMs: number): Promise<boolean> {
   })
 }
 
-interface Ways {
+export interface Ways {
   between: string
-  proxies: TcpProxy[]
+  proxies: readonly TcpProxy[]
 }
 
 function databaseWay({ stage, random }: FaultSite): Ways {
@@ -146,7 +145,7 @@ function workerWays({ stage, random }: FaultSite): Ways {
 }
 
 /** Several times in a row: what was just connected again is cut too. */
-async function cut(site: FaultSite, { between, proxies }: Ways): Promise<boolean> {
+export async function cut(site: FaultSite, { between, proxies }: Ways): Promise<boolean> {
   const times = site.random.whole(1, 4)
   site.tell(`between ${between}, ${times} times`)
   for (let n = 0; n < times; n++) {
@@ -156,7 +155,7 @@ async function cut(site: FaultSite, { between, proxies }: Ways): Promise<boolean
   return true
 }
 
-async function hold(site: FaultSite, { between, proxies }: Ways, forMs: number): Promise<boolean> {
+export async function hold(site: FaultSite, { between, proxies }: Ways, forMs: number): Promise<boolean> {
   const how = site.random.pick(['PASS_ON', 'RESET'] as const)
   site.tell(`between ${between} for ${forMs} ms, then ${how === 'RESET' ? 'reset' : 'passed on'}`)
   for (const proxy of proxies) proxy.hold()

@@ -1,8 +1,9 @@
 /** What became of a run: its history, read from the healed installation, and what is wrong with it. */
 import { brokenInvariants } from '../../test/support/store-invariants.ts'
+import { HealthyTime } from '../checkers/healthy-time.ts'
 import { judge } from '../checkers/index.ts'
 import type { Acknowledged, Bounds, History, LedgerRow, Trouble, Violation } from '../history.ts'
-import { readLedger } from '../ledger.ts'
+import { readDagRuns, readLedger } from '../ledger.ts'
 import { readSpans } from '../spans.ts'
 import { compareOccurrences } from './occurrences.ts'
 import type { Occurrences } from './seconds.ts'
@@ -26,10 +27,14 @@ export interface Judgement {
   fired: number
   /** By their end. */
   states: Record<string, number>
+  /** Runs of graphs, by their end. */
+  dagRuns: Record<string, number>
   /** Runs that were begun again: after a lost worker or answer, as promised. */
   repeated: number
   /** The longest time in which nothing was fired or finished anywhere. */
   longestGapMs: number
+  /** For so long of the observed time no fault excused lateness. */
+  healthyMs: number
   history: History
 }
 
@@ -41,6 +46,7 @@ export async function judgeStage(stage: Stage, observed: Observed): Promise<Judg
   const history: History = {
     ...observed,
     executions: await readLedger(ask),
+    dagRuns: await readDagRuns(ask),
     spans: await readSpans(ask),
     runs: await stage.runs(),
     leases: null,
@@ -54,6 +60,7 @@ export async function judgeStage(stage: Stage, observed: Observed): Promise<Judg
     ...[verified, counted].flatMap(occurrenceViolations),
     ...verified.others.map((finding) => ({ checker: 'verify', ...finding })),
     ...broken.map(({ execution_id, problem }) => ({ checker: 'store-invariants', subject: execution_id, problem })),
+    ...unfinishedRuns(history),
     ...stage.seats.flatMap(({ name, crashes }) =>
       crashes.map((problem) => ({ checker: 'processes-stay-up', subject: name, problem })),
     ),
@@ -65,8 +72,10 @@ export async function judgeStage(stage: Stage, observed: Observed): Promise<Judg
     violations,
     fired: history.executions.filter(({ state }) => state !== 'SKIPPED').length,
     states: countBy(history.executions.map(({ state }) => state)),
+    dagRuns: countBy(history.dagRuns.map(({ state }) => state)),
     repeated: repeatedIn(history),
     longestGapMs: longestGap(history.executions, observed),
+    healthyMs: new HealthyTime(observed).between(observed.from, observed.to),
     history,
   }
 }
@@ -83,6 +92,17 @@ export function evidence({ executions, runs, troubles }: History, subject: strin
       .filter(({ from, to }) => to >= row.dueAt - 5_000 && from <= until + 5_000)
       .map((trouble) => JSON.stringify(trouble)),
   ]
+}
+
+/** Their steps are tried until they succeed, and nobody cancels one: counted without knowing how steps wait for each other. */
+function unfinishedRuns({ dagRuns, executions }: History): Violation[] {
+  const states = new Map(executions.map(({ executionId, state }) => [executionId, state]))
+  return dagRuns.flatMap(({ runId, state, steps }) => {
+    const done = steps.filter(({ executionId }) => states.get(executionId) === 'SUCCEEDED').length
+    if (state === 'SUCCEEDED' && done === steps.length) return []
+    const problem = `is ${state}, ${done} of its ${steps.length} steps SUCCEEDED`
+    return [{ checker: 'runs-succeed', subject: runId, problem }]
+  })
 }
 
 function occurrenceViolations({ missed, doubled }: Occurrences): Violation[] {

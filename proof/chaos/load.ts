@@ -9,6 +9,7 @@ import { silentLogger } from '@carillon/contract/process'
 import { type Client, createClient } from '@carillon/sdk'
 import type { Acknowledged } from '../history.ts'
 import type { Random } from '../simulate/random.ts'
+import { drawGraph } from './graph-mix.ts'
 import { recurringJobs } from './job-mix.ts'
 import type { Stage } from './stage.ts'
 import { work } from './worker-process.ts'
@@ -25,6 +26,8 @@ export interface LoadOptions {
 const submitEveryMs = 250
 const submitAtOnce = 10
 const changeEveryMs = 700
+const startRunEveryMs = 300
+
 export class Load {
   readonly acknowledged: Acknowledged[] = []
   /** Requests that were not answered, or with a refusal. */
@@ -33,6 +36,7 @@ export class Load {
   readonly #clients: Client[]
   readonly #jobIds: string[][] = []
   readonly #ending = new AbortController()
+  #runs = 0
 
   constructor(options: LoadOptions) {
     this.#options = options
@@ -59,6 +63,7 @@ export class Load {
       this.#every(1_000, (client) => this.#later(client)),
       this.#every(1_000, (client, jobId) => this.#trigger(client, jobId)),
       this.#every(changeEveryMs, (client, jobId) => this.#change(client, jobId)),
+      this.#every(startRunEveryMs, (client) => this.#startRun(client)),
     ])
   }
 
@@ -95,6 +100,13 @@ export class Load {
 
   async #trigger(client: Client, jobId: string): Promise<void> {
     this.#accepted((await client.trigger(jobId)).executionId)
+  }
+
+  async #startRun(client: Client): Promise<void> {
+    const { random } = this.#options
+    const n = ++this.#runs
+    const { runId } = await client.dagRuns.start({ name: `run ${n}`, payload: { n }, steps: drawGraph(random) })
+    this.#accepted(runId)
   }
 
   /** A new version, or a pause of some seconds. */

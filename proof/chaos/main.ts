@@ -2,6 +2,7 @@
  * Chaos on real processes, an outage of the database, and a storm of terminated connections.
  *
  *   npm run chaos -- --seconds 300 --seed 7 [--json]
+ *   npm run chaos -- --profile scale-out --seconds 300     nodes with etcd, Redis and Kafka, which are disturbed too
  *   npm run chaos -- --seconds 60 --seeds 50 --burn 2      several seeds, one after the other, while two processes burn the CPU
  *   npm run chaos -- --outage 40 [--json]
  *   npm run chaos -- --terminate-storm --seconds 60 [--json]
@@ -21,6 +22,8 @@ import { type ChaosResult, chaos } from './chaos.ts'
 import { faultKinds } from './faults.ts'
 import { evidence } from './judgement.ts'
 import { outage } from './outage.ts'
+import { ScaleOut } from './scale-out.ts'
+import { serverFaultKinds } from './server-faults.ts'
 import { hasFailed, type Summary, summaryTable } from './summary.ts'
 import { terminateStorm } from './terminate-storm.ts'
 
@@ -31,6 +34,7 @@ const { values } = parseArgs({
     seeds: { type: 'string', default: '1' },
     burn: { type: 'string', default: '0' },
     records: { type: 'string', default: 'chaos-records' },
+    profile: { type: 'string', default: 'postgres' },
     outage: { type: 'string' },
     'terminate-storm': { type: 'boolean', default: false },
     postgres: { type: 'string' },
@@ -58,6 +62,12 @@ const first = whole('seed', values.seed ?? `${Math.floor(Math.random() * 1e9)}`,
 const seeds = whole('seeds', values.seeds, 1)
 const burn = whole('burn', values.burn, 0)
 const postgres = values.postgres === 'debian15' ? debian15 : values.postgres
+if (!['postgres', 'scale-out'].includes(values.profile)) {
+  console.error(`--profile ${values.profile} is neither postgres nor scale-out`)
+  process.exit(2)
+}
+const isScaleOut = values.profile === 'scale-out'
+const kinds = isScaleOut ? [...faultKinds, ...serverFaultKinds] : faultKinds
 const summaries: Summary[] = []
 {
   await using _burners = new Burners(burn)
@@ -98,7 +108,9 @@ function stretched<T extends Record<string, number>>(times: T): T {
 
 function recordsOf(seed: number) {
   const storm = values['terminate-storm'] ? '--terminate-storm ' : ''
-  const what = values.outage === undefined ? `${storm}--seconds ${values.seconds}` : `--outage ${values.outage}`
+  const profile = isScaleOut ? '--profile scale-out ' : ''
+  const what =
+    values.outage === undefined ? `${profile}${storm}--seconds ${values.seconds}` : `--outage ${values.outage}`
   const on = values.postgres === undefined ? '' : ` --postgres ${values.postgres}`
   const burning = `${on}${burn > 0 ? ` --burn ${burn}` : ''}`
   return { folder: resolve(values.records), again: `npm run chaos -- ${what} --seed ${seed}${burning}` }
@@ -115,13 +127,19 @@ function wholeStorm(seed: number): Promise<ChaosResult> {
   })
 }
 
-function wholeChaos(seed: number): Promise<ChaosResult> {
+async function wholeChaos(seed: number): Promise<ChaosResult> {
   const seconds = whole('seconds', values.seconds, 30)
-  return chaos({
-    ...{ seconds, seed, log, signal: interrupt.signal, postgres, records: recordsOf(seed) },
-    ...{ nodes: 3, workers: 4, slots: 50, jobs: 250 },
-    kinds: faultKinds,
-    rounds: Math.max(1, Math.floor(seconds / 75)),
+  const nodes = 3
+  // By the seed, with and without.
+  const fallback = seed % 2 === 1
+  await using scaleOut = isScaleOut ? await ScaleOut.open({ nodes, fallback }) : undefined
+  if (scaleOut) log(`while etcd is away, ${fallback ? 'PostgreSQL elects' : 'nothing is fired'}`)
+  // Rounds with more kinds in them are longer, and have a quiet time in which everything must be on time again.
+  const times = isScaleOut ? { roundSec: 100, quietMs: Math.min(20_000, seconds * 60) } : { roundSec: 75, quietMs: 0 }
+  return await chaos({
+    ...{ seconds, seed, log, signal: interrupt.signal, postgres, scaleOut, records: recordsOf(seed) },
+    ...{ nodes, workers: 4, slots: 50, jobs: 250, kinds, quietMs: times.quietMs },
+    rounds: Math.max(1, Math.floor(seconds / times.roundSec)),
     calmMs: Math.min(25_000, seconds * 300),
     // Quick to notice, so that a fault is over in seconds; a worker is lost after 4.
     engine: { leaseMs: 2_000, heartbeatEveryMs: 1_000, workerLostMs: 4_000, pollMs: 500 },
@@ -152,6 +170,8 @@ function tell(seed: number, { history, violations, ...figures }: ChaosResult): S
     }
     log(`VIOLATED ${checker} ${own.length} times`)
   }
+  for (const [kind, times] of Object.entries(figures.faults).sort()) log(`${`${times}`.padStart(4)}  ${kind}`)
+  log(`${(figures.healthyMs / 1_000).toFixed(1)} s of it healthy: lateness counted then`)
   for (const shortfall of shortfalls) log(`TOO LITTLE ${shortfall}`)
   log(`seed ${seed}: ${violations.length} violations, ${lost} lost, ${doubled} doubled, ${fired} executions`)
   log(JSON.stringify(figures))
@@ -163,7 +183,7 @@ function tell(seed: number, { history, violations, ...figures }: ChaosResult): S
 
 function shortfallsOf({ faults, fired }: Pick<ChaosResult, 'faults' | 'fired'>): string[] {
   if (values.outage !== undefined || values['terminate-storm'] || Number(values.seconds) < wholeSeconds) return []
-  const rare = faultKinds.filter((kind) => (faults[kind] ?? 0) < fewestOfAKind)
+  const rare = kinds.filter((kind) => (faults[kind] ?? 0) < fewestOfAKind)
   const few = fired < fewestExecutions ? [`${fired} executions, not ${fewestExecutions}`] : []
   return [...rare.map((kind) => `${kind}: ${faults[kind] ?? 0} times, not ${fewestOfAKind}`), ...few]
 }

@@ -14,6 +14,7 @@ import { shippedSettings } from '../../test/support/stock-postgres.ts'
 import type { Run } from '../history.ts'
 import type { NodeProcessOptions, NodeProcessWord } from './node-process.ts'
 import { PostgresServer } from './postgres-server.ts'
+import type { ScaleOut } from './scale-out.ts'
 import { Seat } from './seat.ts'
 import { TcpProxy } from './tcp-proxy.ts'
 import { parseRuns, type WorkerProcessOptions } from './worker-process.ts'
@@ -27,6 +28,8 @@ export interface StageOptions {
   engine: EngineSettings
   /** Folder of PostgreSQL's programs; those that Carillon brings if not given. */
   postgres?: string
+  /** Servers that the nodes use besides PostgreSQL; the caller ends them. */
+  scaleOut?: ScaleOut
 }
 
 export interface NodeSeat {
@@ -59,13 +62,15 @@ export class Stage {
   readonly nodes: NodeSeat[] = []
   readonly workers: WorkerSeat[] = []
   readonly clientUrls: string[] = []
+  readonly scaleOut: ScaleOut | null
   tokens: Tokens = { worker: '', tenants: new Map() }
   readonly #proxies: TcpProxy[] = []
   readonly #ports: number[] = []
   readonly #logs: string
 
-  private constructor(folder: string, postgres: string | undefined) {
+  private constructor(folder: string, { postgres, scaleOut }: StageOptions) {
     this.folder = folder
+    this.scaleOut = scaleOut ?? null
     this.#logs = join(folder, 'logs')
     this.postgres = new PostgresServer({
       dataDir: join(folder, 'postgres'),
@@ -76,7 +81,7 @@ export class Stage {
   }
 
   static async open(options: StageOptions): Promise<Stage> {
-    const stage = new Stage(await mkdtemp(join(tmpdir(), 'carillon-chaos-')), options.postgres)
+    const stage = new Stage(await mkdtemp(join(tmpdir(), 'carillon-chaos-')), options)
     try {
       await stage.#build(options)
       return stage
@@ -119,6 +124,7 @@ export class Stage {
   /** Every way open, every process up. */
   async heal(): Promise<void> {
     for (const proxy of this.#proxies) proxy.letGo('RESET')
+    await this.scaleOut?.heal()
     if (!this.postgres.isUp) await this.postgres.start()
     for (const seat of this.seats) seat.signal('SIGCONT')
     await Promise.all(this.seats.filter((seat) => !seat.isUp).map((seat) => seat.start()))
@@ -157,7 +163,10 @@ export class Stage {
     const toDatabase = await this.#proxy(() => this.postgres.port)
     const databaseUrl = new URL(this.postgres.url)
     databaseUrl.port = `${toDatabase.port}`
-    const options: NodeProcessOptions = { databaseUrl: databaseUrl.href, engine: { ...engine, nodeName: name } }
+    const options: NodeProcessOptions = {
+      databaseUrl: databaseUrl.href,
+      engine: { ...engine, ...this.scaleOut?.settingsOf(n), nodeName: name },
+    }
     const onStarted = (said: unknown) => {
       this.#ports[n] = (said as NodeProcessWord).port
     }

@@ -4,8 +4,8 @@
  */
 import { openSync, writeSync } from 'node:fs'
 import { setTimeout as after } from 'node:timers/promises'
-import { createWorker, defineHandler, implementHandler } from '@carillon/sdk'
-import type { Run } from '../history.ts'
+import { createWorker, defineHandler, implementHandler, type StepContext } from '@carillon/sdk'
+import type { Given, Run } from '../history.ts'
 
 export interface WorkerProcessOptions {
   name: string
@@ -32,10 +32,12 @@ async function run({ name, urls, token, runsFile, slots }: WorkerProcessOptions)
   const file = openSync(runsFile, 'a')
   const handler = implementHandler(
     work,
-    async ({ executionId, fence, attempt, payload, signal }) => {
-      const note = (what: Run['what']) =>
-        writeSync(file, `${what} ${executionId} ${fence} ${attempt} ${Math.floor(Date.now())}\n`)
-      note('BEGAN')
+    async ({ executionId, fence, attempt, payload, signal, dag }) => {
+      const note = (what: Run['what'], more?: object) => {
+        const text = more === undefined ? '' : ` ${JSON.stringify(more)}`
+        writeSync(file, `${what} ${executionId} ${fence} ${attempt} ${Math.floor(Date.now())}${text}\n`)
+      }
+      note('BEGAN', dag === null ? undefined : givenTo(dag))
       const over = await after(payload.ms, true, payload.deaf ? {} : { signal }).catch(() => false)
       if (!over) {
         note('STOPPED')
@@ -45,13 +47,24 @@ async function run({ name, urls, token, runsFile, slots }: WorkerProcessOptions)
         note('FAILED')
         throw new Error('it fails sometimes')
       }
-      note('SUCCEEDED')
+      if (dag === null) {
+        note('SUCCEEDED')
+        return
+      }
+      const result = { step: dag.step, fence }
+      note('SUCCEEDED', result)
+      return result
     },
     { concurrency: slots },
   )
   const worker = createWorker({ name, urls, token, handlers: [handler] })
   await worker.start()
   process.send!('started')
+}
+
+/** What a step was told of its run; of each step it is after, how it ended and what it returned. */
+function givenTo({ payload, results, states }: StepContext): Given {
+  return { payload, results, states }
 }
 
 /** The same attempt fails wherever it runs. */
@@ -66,7 +79,17 @@ export function parseRuns(worker: string, text: string): Run[] {
     .split('\n')
     .filter((line) => line !== '')
   return lines.map((line) => {
-    const [what, executionId, fence, attempt, at] = line.split(' ') as [Run['what'], string, string, string, string]
-    return { worker, what, executionId, fence: Number(fence), attempt: Number(attempt), at: Number(at) }
+    const [what, executionId, fence, attempt, at, ...rest] = line.split(' ') as [Run['what'], ...string[]]
+    const run = {
+      worker,
+      what,
+      executionId: executionId!,
+      fence: Number(fence),
+      attempt: Number(attempt),
+      at: Number(at),
+    }
+    if (rest.length === 0) return run
+    const more: unknown = JSON.parse(rest.join(' '))
+    return what === 'BEGAN' ? { ...run, given: more as Given } : { ...run, result: more }
   })
 }

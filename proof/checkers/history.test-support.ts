@@ -1,5 +1,5 @@
 /** Small histories, written by hand: an ordinary life of a job, to be changed where a test wants it to be wrong. */
-import type { History, JobSpan, LedgerRow, LedgerTransition, Run } from '../history.ts'
+import type { DagRunRow, History, JobSpan, LedgerRow, LedgerTransition, Run } from '../history.ts'
 
 /** Some instant. All times of these histories are small numbers after it. */
 export const t0 = Date.UTC(2026, 0, 1)
@@ -11,6 +11,7 @@ export function goodHistory(change: Partial<History> = {}): History {
     from: t0,
     to: t0 + 60_000,
     executions: lives.map(({ row }) => row),
+    dagRuns: [],
     runs: lives.flatMap(({ runs }) => runs),
     spans: [span()],
     acknowledged: [{ executionId: 's1', at: t0 + 1_210 }],
@@ -116,4 +117,34 @@ export function historyOf(lives: Life[], change: Partial<History> = {}): History
   const executions = lives.map(({ row }) => row)
   const runs = lives.flatMap((life) => life.runs)
   return goodHistory({ executions, runs, acknowledged: [], ...change })
+}
+
+/** A run of two steps, of which the second depends on the first: both ran well, one after the other. */
+export function chain(change: Partial<DagRunRow> = {}): { run: DagRunRow; first: Life; second: Life } {
+  const [first, second] = [1, 2].map((n) => step(n)) as [Life, Life]
+  first.runs[0]!.given = { payload: 'p', results: {}, states: {} }
+  first.runs[1]!.result = 'one'
+  second.runs[0]!.given = { payload: 'p', results: { a: 'one' }, states: { a: 'SUCCEEDED' } }
+  const asked = { runIf: 'ALL_SUCCEEDED', allowFailure: false } as const
+  const steps = [
+    { executionId: 'e1', name: 'a', dependsOn: [], ...asked },
+    { executionId: 'e2', name: 'b', dependsOn: ['a'], ...asked },
+  ]
+  const ended = {
+    state: 'SUCCEEDED',
+    reason: null,
+    cancelReason: null,
+    failedCount: 0,
+    finishedAt: t0 + 2_310,
+  } as const
+  return { run: { runId: 'r', payload: 'p', steps, ...ended, ...change }, first, second }
+}
+
+function step(n: number): Life {
+  return occurrence(n, { jobId: 'r', jobVersion: null, origin: 'DAG', scheduledFor: t0, firedAt: t0 })
+}
+
+/** A history of that run alone. */
+export function chainHistory({ run, first, second }: ReturnType<typeof chain>): History {
+  return historyOf([first, second], { dagRuns: [run] })
 }

@@ -16,7 +16,11 @@ import { lostIsNoticed } from './lost-is-noticed.ts'
 import { neverEarly } from './never-early.ts'
 import { nobodyStarves } from './nobody-starves.ts'
 import { oneLeaseAtATime } from './one-lease-at-a-time.ts'
+import { runsFollowTheirSteps } from './runs-follow-their-steps.ts'
 import { skipsHaveReasons } from './skips-have-reasons.ts'
+import { stepsAreGivenResults } from './steps-are-given-results.ts'
+import { stepsSucceedOnce } from './steps-succeed-once.ts'
+import { stepsWait } from './steps-wait.ts'
 import { succeedsOnce } from './succeeds-once.ts'
 import { successWasRun } from './success-was-run.ts'
 import { whatRanIsNotHandedBack } from './what-ran-is-not-handed-back.ts'
@@ -37,6 +41,10 @@ export const checkers: Checker[] = [
   nobodyStarves,
   latenessWhileHealthy,
   lostIsNoticed,
+  stepsWait,
+  stepsAreGivenResults,
+  stepsSucceedOnce,
+  runsFollowTheirSteps,
   everythingEnds,
 ]
 

@@ -1,6 +1,8 @@
 import type { Checker, LedgerRow } from '../history.ts'
 
 const skips = new Set(['MISFIRED', 'GRACE_EXCEEDED', 'CATCH_UP_LIMIT', 'OVERLAP', 'PAUSED', 'EDITED', 'EXPIRED'])
+/** Of steps: whether these are right, runs-follow-their-steps says. */
+const skipsOfSteps = new Set(['DEPENDENCY_FAILED', 'DEPENDENCY_SKIPPED', 'CONDITION_FALSE', 'INPUTS_TOO_LARGE'])
 
 export const skipsHaveReasons: Checker = {
   name: 'skips-have-reasons',
@@ -13,12 +15,13 @@ export const skipsHaveReasons: Checker = {
   },
 }
 
-function problemOf({ state, reason, scheduledFor, skippedLast, skippedCount }: LedgerRow): string | null {
+function problemOf({ origin, state, reason, scheduledFor, skippedLast, skippedCount }: LedgerRow): string | null {
   if (state === 'DEAD' || state === 'CANCELLED') return reason ? null : `is ${state} without a reason`
   if (state !== 'SKIPPED') {
     return skippedCount === null && skippedLast === null ? null : `is ${state} and stands for skipped ones`
   }
-  if (!skips.has(reason ?? '')) return `is SKIPPED for no reason that is known: ${reason}`
+  const known = skips.has(reason ?? '') || (origin === 'DAG' && skipsOfSteps.has(reason ?? ''))
+  if (!known) return `is SKIPPED for no reason that is known: ${reason}`
   const one = (skippedCount ?? 1) === 1
   if (one)
     return (skippedLast ?? scheduledFor) === scheduledFor ? null : `stands for one, and its last is ${skippedLast}`

@@ -63,7 +63,7 @@ export const broken: readonly Broken[] = [
     instead: '',
   },
   {
-    ...{ name: 'a fence is given twice', function: 'lease' },
+    ...{ name: 'a fence is given twice', function: 'lease_ready' },
     text: `nextval('carillon.lease_ids') from generate_series(v_first, v_groups[cardinality(v_groups)])`,
     instead: `coalesce((select max(l.lease_id) from carillon.leases l), 0) + g
       from generate_series(1, v_groups[cardinality(v_groups)] - v_first + 1) g`,
@@ -74,7 +74,7 @@ export const broken: readonly Broken[] = [
     instead: 'false expired',
   },
   {
-    ...{ name: 'a paused pool gives', function: 'lease' },
+    ...{ name: 'a paused pool gives', function: 'lease_ready' },
     text: 'p.pool = p_pool and p.paused',
     instead: 'p.pool = p_pool and false',
   },

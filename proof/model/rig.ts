@@ -120,7 +120,8 @@ export class Rig {
     const [signals, logger] = [deaf, this.#logger]
     const tag = async (flows: readonly unknown[]) => flows.map(() => this.tag())
     const onDead = (ids: string[]) => this.#failures.died(ids)
-    const jobs = new Jobs({ database, signals, clock, tag, pools: new KnownPools(database), targets: workersOnly })
+    const pools = new KnownPools(database)
+    const jobs = new Jobs({ database, signals, clock, tag, pools, targets: workersOnly })
     const submitter = new Submitter({ database, tag, signals })
     const statusReads = new PostgresStatusReads(database)
     const ends = new Ends({ statusReads, signals, logger })
@@ -135,8 +136,8 @@ export class Rig {
     this.completion = completion
     this.submissions = new Submissions({ database, clock, jobs, submitter })
     this.executions = new Executions({ database, statusReads, signals, clock, jobs, ends })
-    this.operator = new Operator({ database, signals, clock, logger, everyMs: 1_000 })
-    this.operations = new Operations({ database, clock, wake() {} })
+    this.operator = new Operator({ database, signals, clock, logger, tag, everyMs: 1_000 })
+    this.operations = new Operations({ database, clock, pools, wake() {} })
     this.comparison = new HeldComparison({ database, completion, see: (ids) => seeWorkers(database, ids) })
     this.#failures = new FailureWatch({ database, jobs, logger })
     this.#sweeper = new Sweeper({

@@ -10,6 +10,8 @@ export function readUuids(array: unknown): string[] {
 }
 
 export function readNumbers(array: unknown): number[] {
+  // Short ones are sent as they are.
+  if (Array.isArray(array)) return array.map(Number)
   return read(array, (bytes) =>
     bytes.length === 8
       ? Number(bytes.readBigInt64BE())

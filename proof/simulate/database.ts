@@ -19,7 +19,7 @@ const silenceMs = 5_000
 
 /** Statements that lock what others want: these are held back so many times as often. */
 const contended = new Map<string | null, number>([
-  ...(['fire', 'change-job', 'report', 'cancel', 'claim-shards'] as const).map((name) => [name, 5] as const),
+  ...(['fire', 'change-job', 'report', 'cancel', 'claim-shards', 'advance'] as const).map((name) => [name, 5] as const),
   ['trigger-once', 25],
 ])
 
@@ -31,13 +31,18 @@ export interface SimulatedDatabaseOptions {
   trace: Trace
   /** For broken variants: may change a statement before it is sent, and what is answered. */
   tamper?: Tamper
-  /** Called when a leader's FIRE is to come too late; answers how late. */
+  /** Called when a leader's FIRE or ADVANCE is to come too late; answers how late. */
   onLeaderLost: () => number
 }
 
 export interface Tamper {
   before?: (statement: { name: string | null; text: string; values: unknown[] }) => void
-  after?: (name: string | null, rows: Record<string, unknown>[], database: Database) => void | Promise<void>
+  after?: (
+    name: string | null,
+    rows: Record<string, unknown>[],
+    database: Database,
+    values: unknown[],
+  ) => void | Promise<void>
 }
 
 export class SimulatedDatabase extends Database {
@@ -111,13 +116,14 @@ export class SimulatedDatabase extends Database {
       if (fails) settle(() => reject(lost('ECONNRESET')), network.between(1, 200))
       else world.outside(this.#there(name, about), () => postgres.run(statement))
     })
-    await tamper?.after?.(name, rows, this)
+    await tamper?.after?.(name, rows, this, sent.values)
     return rows
   }
 
   #there(name: string | null, about: string): number {
     const { network } = this.#options
-    if (name?.startsWith('fire') && network.hits('leaderLost', about)) return this.#options.onLeaderLost()
+    if ((name?.startsWith('fire') || name === 'advance') && network.hits('leaderLost', about))
+      return this.#options.onLeaderLost()
     return network.hits('slowStatement', about) ? network.between(50, 2_500) : network.between(0, 1)
   }
 

@@ -4,19 +4,22 @@ import { verifyInstallation } from '../../packages/server/src/verification/insta
 import { brokenInvariants, brokenOverlap } from '../../test/support/store-invariants.ts'
 import { judge } from '../checkers/index.ts'
 import type { History, Violation } from '../history.ts'
-import { type Ask, readLedger } from '../ledger.ts'
+import { type Ask, readDagRuns, readLedger } from '../ledger.ts'
 import { judgeMisfires } from './misfires.ts'
 
 /** A request that is repeated with its Idempotency-Key is done once. */
 const submittedTwice = `
   select min(execution_id::text) execution_id, name || ' was submitted ' || count(*) || ' times' problem
-  from carillon.executions where origin = 'SUBMIT' and job_id = execution_id group by name having count(*) > 1`
+  from carillon.executions where origin = 'SUBMIT' and job_id = execution_id group by name having count(*) > 1
+  union all
+  select min(r.execution_id::text), n.name || ' was started ' || count(*) || ' times' from carillon.dag_runs r
+  cross join lateral (select coalesce(r.labels ->> 'name', r.name) name) n group by r.tenant, n.name having count(*) > 1`
 
 export async function judgeRun(
   { ask, database }: { ask: Ask; database: Database },
-  seen: Omit<History, 'executions'>,
+  seen: Omit<History, 'executions' | 'dagRuns'>,
 ): Promise<{ history: History; violations: Violation[] }> {
-  const history: History = { ...seen, executions: await readLedger(ask) }
+  const history: History = { ...seen, executions: await readLedger(ask), dagRuns: await readDagRuns(ask) }
   const violations = [
     ...judge(history),
     ...(await asked(ask, 'store-invariants', brokenInvariants)),

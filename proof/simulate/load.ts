@@ -4,13 +4,13 @@
  * Idempotency-Key.
  */
 import { hash } from 'node:crypto'
-import { CarillonError, type JobInput } from '@carillon/contract'
-import type { Engine } from '../../packages/server/src/main.ts'
+import type { JobInput } from '@carillon/contract'
 import { AnsweredBefore, readAnswer } from '../../packages/server/src/store/idempotency/answers.ts'
-import { isTransient } from '../../packages/server/src/store/trouble.ts'
 import type { Acknowledged } from '../history.ts'
+import { Client, unlessRefused } from './client.ts'
+import { GraphLoad } from './graph-load.ts'
 import { drawJob, drawPolicy, tenants } from './jobs.ts'
-import { type Network, trouble } from './network.ts'
+import type { Network } from './network.ts'
 import type { SimulatedNode } from './node.ts'
 import type { Owner } from './owner.ts'
 import type { Random } from './random.ts'
@@ -18,7 +18,6 @@ import type { StartTime } from './start-times.ts'
 import { handlerName } from './worker.ts'
 import type { World } from './world.ts'
 
-const timeoutMs = 8_000
 const actor = 'client'
 
 interface KnownJob {
@@ -45,27 +44,38 @@ export interface LoadOptions {
 
 export class Load {
   readonly acknowledged: Acknowledged[] = []
-  /** How often each thing was asked for and done. */
-  readonly done: Record<string, number> = {}
   readonly #options: LoadOptions
   readonly #jobs: KnownJob[] = []
   readonly #executions: KnownExecution[] = []
-  readonly #client: Owner
+  readonly #owner: Owner
+  readonly #client: Client
+  readonly #graphs: GraphLoad
   #submissions = 0
   #closed = false
 
   constructor(options: LoadOptions) {
+    const { world, random } = options
     this.#options = options
-    this.#client = options.world.spawn('client')
+    this.#owner = world.spawn('client')
+    this.#client = new Client(options)
+    const acknowledge = (runId: string) => void this.acknowledged.push({ executionId: runId, at: world.now })
+    this.#graphs = new GraphLoad({ client: this.#client, world, random: random.fork('graphs'), acknowledge })
+  }
+
+  /** How often each thing was asked for and done. */
+  get done(): Record<string, number> {
+    return this.#client.done
   }
 
   /** Goes on until `close`. */
   begin(): void {
     const { world, random } = this.#options
-    world.as(this.#client, () => {
-      for (let i = random.whole(5, 9); i > 0; i--) void this.#attempt('create', () => this.#create())
+    world.as(this.#owner, () => {
+      for (let i = random.whole(5, 9); i > 0; i--) void this.#client.attempt('create', () => this.#create())
       void this.#repeat([300, 1_500], () => this.#submit())
       void this.#repeat([500, 3_000], () => this.#interfere())
+      void this.#repeat([1_000, 5_000], () => this.#graphs.start())
+      void this.#repeat([500, 2_500], () => this.#graphs.interfere())
     })
   }
 
@@ -73,14 +83,15 @@ export class Load {
     this.#closed = true
   }
 
-  /** Nothing fires any more. */
+  /** Nothing fires any more, and no run of a graph is paused. */
   async pauseAll(jobs: { jobId: string; tenant: string }[]): Promise<void> {
-    await this.#options.world.as(this.#client, () =>
-      Promise.all(
-        jobs.map(({ jobId, tenant }) =>
-          this.#untilAnswered('pause', ({ jobs }) => jobs.pause(tenant, jobId, { actor }).catch(unlessRefused)),
+    await this.#options.world.as(this.#owner, () =>
+      Promise.all([
+        ...jobs.map(({ jobId, tenant }) =>
+          this.#client.untilAnswered('pause', ({ jobs }) => jobs.pause(tenant, jobId, { actor }).catch(unlessRefused)),
         ),
-      ),
+        this.#graphs.resumeAll(),
+      ]),
     )
   }
 
@@ -99,7 +110,7 @@ export class Load {
     const tenant = random.pick(tenants)
     const key = random.chance(0.5) ? `key ${random.whole(1, 6)}` : undefined
     const input = { ...drawJob(random, start), ...(key !== undefined && { key }) }
-    const put = await this.#ask('create', ({ jobs }) => jobs.put(tenant, input, null, { actor }))
+    const put = await this.#client.ask('create', ({ jobs }) => jobs.put(tenant, input, null, { actor }))
     this.#jobs.push({ jobId: put.job.definition.jobId, tenant, input, key })
   }
 
@@ -115,8 +126,8 @@ export class Load {
       ...{ name, target: { handler: handlerName } },
     }
     const request = { tenant, route: 'POST /v1/jobs', key: name, hash: sha256(name) }
-    await this.#attempt('submit', async () => {
-      const executionId = await this.#untilAnswered('submit', async ({ submissions, database }) => {
+    await this.#client.attempt('submit', async () => {
+      const executionId = await this.#client.untilAnswered('submit', async ({ submissions, database }) => {
         try {
           const once = { key: request, answer: (made: Awaited<ReturnType<typeof submissions.create>>) => idOf(made) }
           return idOf(await submissions.create({ tenant, actor }, input, null, once))
@@ -135,7 +146,7 @@ export class Load {
     const job = this.#jobs.length > 0 ? random.pick(this.#jobs) : null
     const execution = this.#executions.length > 0 ? random.pick(this.#executions) : null
     const what = random.pick(interferences)
-    await this.#attempt(what, async () => {
+    await this.#client.attempt(what, async () => {
       if (what === 'create') await this.#create()
       else if (what === 'cancel' || what === 'replay') {
         if (execution) await this.#handle(what, execution)
@@ -144,7 +155,7 @@ export class Load {
   }
 
   async #handle(what: 'cancel' | 'replay', { executionId, tenant }: KnownExecution): Promise<void> {
-    await this.#ask(what, ({ executions }): Promise<unknown> => {
+    await this.#client.ask(what, ({ executions }): Promise<unknown> => {
       if (what === 'replay') return executions.replay(tenant, executionId, actor)
       return executions.cancel(tenant, executionId, { reason: 'ASKED', actor })
     })
@@ -156,19 +167,21 @@ export class Load {
     switch (what) {
       case 'edit': {
         const input = { ...drawJob(random, start), ...(key !== undefined && { key }) }
-        await this.#ask(what, ({ jobs }) => jobs.update(tenant, jobId, () => ({ input, payload: null }), { actor }))
+        await this.#client.ask(what, ({ jobs }) =>
+          jobs.update(tenant, jobId, () => ({ input, payload: null }), { actor }),
+        )
         job.input = input
         return
       }
       case 'pause':
-        await this.#ask(what, ({ jobs }) => jobs.pause(tenant, jobId, { actor }))
+        await this.#client.ask(what, ({ jobs }) => jobs.pause(tenant, jobId, { actor }))
         return
       case 'resume':
-        await this.#ask(what, ({ jobs }) => jobs.resume(tenant, jobId, { actor }))
+        await this.#client.ask(what, ({ jobs }) => jobs.resume(tenant, jobId, { actor }))
         return
       case 'delete': {
         const cancelRunning = random.chance(0.5)
-        await this.#ask(what, ({ jobs }) => jobs.remove(tenant, jobId, { actor, cancelRunning }))
+        await this.#client.ask(what, ({ jobs }) => jobs.remove(tenant, jobId, { actor, cancelRunning }))
         return
       }
       case 'trigger': {
@@ -178,7 +191,7 @@ export class Load {
         const meets = guarded.length > 0 && random.chance(0.7)
         const { jobId: id, tenant: whose, input } = meets ? random.pick(guarded) : job
         if (meets) await world.sleep(untilNext(secondsOf(input)!, world.now) - random.whole(8, 25))
-        const { execution } = await this.#ask(what, ({ jobs }) => jobs.trigger(whose, id, asked))
+        const { execution } = await this.#client.ask(what, ({ jobs }) => jobs.trigger(whose, id, asked))
         this.#acknowledge(execution.executionId, whose, { mayBeCancelled: true })
         return
       }
@@ -186,7 +199,7 @@ export class Load {
         const to = world.now - random.whole(1_000, 10_000)
         const range = { from: new Date(to - random.whole(2_000, 40_000)).toISOString(), to: new Date(to).toISOString() }
         const request = { jobId, ...range, includeSkipped: random.chance(0.7), concurrency: random.whole(1, 3) }
-        await this.#ask(what, async ({ operations }) => {
+        await this.#client.ask(what, async ({ operations }) => {
           const { begin } = await operations.backfill({ tenant, actor }, request)
           await begin({})
         })
@@ -198,37 +211,6 @@ export class Load {
     this.acknowledged.push({ executionId, at: this.#options.world.now })
     if (mayBeCancelled) this.#executions.push({ executionId, tenant })
     if (this.#executions.length > 40) this.#executions.shift()
-  }
-
-  /** What the installation refuses, or does not answer, is left at that. */
-  async #attempt(what: string, work: () => Promise<void>): Promise<void> {
-    try {
-      await work()
-      this.done[what] = (this.done[what] ?? 0) + 1
-    } catch (error) {
-      this.#options.world.note(`client ${what}: ${(error as Error).message}`)
-      if (!(error instanceof CarillonError) && !isTransient(error) && !isUnreachable(error))
-        this.#options.onDefect(`${what}: ${error}`)
-    }
-  }
-
-  async #ask<T>(what: string, work: (engine: Engine) => Promise<T>): Promise<T> {
-    const { network, nodes, random } = this.#options
-    const node = random.pick(nodes)
-    if (!node.isReady) throw trouble('ECONNREFUSED', what)
-    return network.ask(node.main, { what, timeoutMs }, () => work(node.engine))
-  }
-
-  async #untilAnswered<T>(what: string, work: (engine: Engine) => Promise<T>): Promise<T> {
-    const { world, random } = this.#options
-    for (;;) {
-      try {
-        return await this.#ask(what, work)
-      } catch (error) {
-        if (error instanceof CarillonError && error.status < 500) throw error
-        await world.sleep(random.whole(100, 1_000))
-      }
-    }
   }
 }
 
@@ -263,13 +245,4 @@ const sha256 = (text: string) => hash('sha256', text, 'hex')
 
 function idOf({ job, dedupe }: { job: { definition: { jobId: string } }; dedupe?: { executionId: string } }): string {
   return dedupe?.executionId ?? job.definition.jobId
-}
-
-function unlessRefused(error: unknown): void {
-  if (!(error instanceof CarillonError && error.status < 500)) throw error
-}
-
-/** The network between a client and a node: the client asks again. */
-function isUnreachable(error: unknown): boolean {
-  return ['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT'].includes((error as { code?: string }).code ?? '')
 }

@@ -21,7 +21,7 @@ export interface Rates {
   lostHint: number
   lateHint: number
   doubledHint: number
-  /** A leader is stopped, and replaced, just before its FIRE arrives. */
+  /** A leader is stopped, and replaced, just before its FIRE or ADVANCE arrives. */
   leaderLost: number
 }
 

@@ -50,6 +50,7 @@ describe('the simulator', { timeout: 180_000 }, () => {
   it.each([
     ['retries-in-memory', 'store-invariants'],
     ['early-fire', 'never-early'],
+    ['counts-cached', 'runs-follow-their-steps'],
   ])('finds %s', async (variant, checker) => {
     expect(await isFound(variant, checker, 20)).toBe(true)
   })

@@ -240,6 +240,7 @@ class SimulationRun {
     const rows = await this.#ask(`select
       not exists (select from carillon.ready) and not exists (select from carillon.running)
       and not exists (select from carillon.retries) and not exists (select from carillon.waiting)
+      and not exists (select from carillon.blocked)
       and not exists (select from carillon.submissions) and not exists (select from carillon.schedules where due is not null)
       and not exists (select from carillon.operations where state = 'RUNNING') drained`)
     return rows[0]!.drained === true

@@ -37,6 +37,11 @@ export const triggersSql = `
     raise notice 'told %', json_build_object('table', 'shards', 'shard', new.shard, 'epoch', new.epoch);
     return null;
   end $$;
+  create function simulated.tell_blocked() returns trigger language plpgsql as $$
+  begin
+    raise notice 'told %', json_build_object('table', 'blocked', 'id', new.execution_id);
+    return null;
+  end $$;
   create function simulated.tell_change() returns trigger language plpgsql as $$
   begin
     raise notice 'told %', json_build_object('table', tg_table_name);
@@ -48,6 +53,7 @@ export const triggersSql = `
     execute function simulated.tell_end();
   create trigger told after insert or update of version, state on carillon.jobs for each row
     when (new.type in ('CRON', 'INTERVAL')) execute function simulated.tell_jobs();
+  create trigger told after insert on carillon.blocked for each row execute function simulated.tell_blocked();
   create trigger told after update on carillon.shards for each row execute function simulated.tell_shards();`
 
 type Told =
@@ -55,6 +61,7 @@ type Told =
   | { table: 'executions'; id: string; fence: number }
   | { table: 'jobs'; id: string; version: number; state: JobSpan['state']; overlap: JobSpan['overlap'] }
   | { table: 'shards'; shard: number; epoch: number }
+  | { table: 'blocked'; id: string }
   | { table: 'lanes' }
 
 export class Trace {
@@ -70,6 +77,8 @@ export class Trace {
   readonly #open = new Map<string, Lease>()
   readonly #present = new Map<string, JobSpan>()
   readonly #epochs = new Map<number, number>()
+  /** Steps that were released, since they last began to wait. */
+  readonly #released = new Set<string>()
   readonly #shardCount: number
 
   constructor(world: World, shardCount: number) {
@@ -84,12 +93,14 @@ export class Trace {
     this.#world.note(`${statement.name ?? 'unnamed'} ${rows.length} ${statement.told.join(' ')}`)
     if (statement.name === 'report') this.#judgeReport(statement, told)
     if (statement.name?.startsWith('fire')) this.#judgeFire(statement, rows)
+    if (statement.name === 'advance') this.#judgeAdvance(statement, rows)
     for (const each of told) this.#note(each, statement.beganAt)
   }
 
   #note(told: Told, at: number): void {
     if (told.table === 'shards') this.#epochs.set(told.shard, told.epoch)
     else if (told.table === 'jobs') this.#noteJob(told, at)
+    else if (told.table === 'blocked') this.#released.delete(told.id)
     else if (told.table === 'lanes') return
     else if (told.table === 'leases') {
       const lease = { executionId: told.id, fence: told.fence, workerId: told.worker, at, until: null }
@@ -119,14 +130,30 @@ export class Trace {
     this.#moved()
     if (name !== 'fire') return
     this.fired += Number(rows[0]!.fired)
-    const shards = readNumbers(values[0])
-    const epochs = new Map(readNumbers(values[1]).map((epoch, i) => [shards[i], epoch]))
-    for (const jobId of moved) {
-      const shard = shardOf(jobId, this.#shardCount)
-      const [named, current] = [epochs.get(shard), this.#epochs.get(shard)]
-      if (named === current) continue
-      this.#violated('leaders-fire', jobId, `was fired with epoch ${named} of shard ${shard}, which is at ${current}`)
+    for (const jobId of moved) this.#judgeLeader('leaders-fire', jobId, values)
+  }
+
+  /** What waited for nothing more is taken up once, by the leader of its run's shard. */
+  #judgeAdvance({ values }: Statement, rows: Record<string, unknown>[]): void {
+    const ids = (name: string) => (rows[0]?.[name] as string[] | null | undefined) ?? []
+    const runs = new Map(readUuids(values[2]).map((id, i) => [id, readUuids(values[3])[i]!]))
+    const released = [...ids('moved'), ...ids('skipped'), ...ids('cancelled')]
+    for (const id of released) {
+      if (this.#released.has(id)) this.#violated('released-once', id, 'was released a second time')
+      this.#released.add(id)
     }
+    const all = [...released, ...ids('ended')]
+    for (const runId of new Set(all.map((id) => runs.get(id)!))) this.#judgeLeader('leaders-advance', runId, values)
+    if (all.length > 0) this.#moved()
+  }
+
+  /** `values`: shards and epochs first. `id`: of the job or run. */
+  #judgeLeader(checker: string, id: string, values: Statement['values']): void {
+    const shard = shardOf(id, this.#shardCount)
+    const named = readNumbers(values[1])[readNumbers(values[0]).indexOf(shard)]
+    const current = this.#epochs.get(shard)
+    if (named === current) return
+    this.#violated(checker, id, `was written with epoch ${named} of shard ${shard}, which is at ${current}`)
   }
 
   /** A lease ends by a report that names its own fence. */

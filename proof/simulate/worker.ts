@@ -103,17 +103,17 @@ export class SimulatedWorker {
 
   async #run(ctx: HandlerContext): Promise<unknown> {
     const { world, runs } = this.#around
-    const note = (what: Run['what']) => {
+    const note = (what: Run['what'], more: Pick<Run, 'given' | 'result'> = {}) => {
       const { executionId, fence, attempt } = ctx
       world.note(`run ${what} ${executionId} ${fence}`)
-      runs.push({ worker: this.name, what, executionId, fence, attempt, at: world.now })
+      runs.push({ worker: this.name, what, executionId, fence, attempt, at: world.now, ...more })
     }
     const worker = this.#worker
     this.#running++
-    note('BEGAN')
+    note('BEGAN', givenTo(ctx))
     try {
-      const result = await this.#behave(ctx)
-      note('SUCCEEDED')
+      const result = resultOf(ctx, await this.#behave(ctx), this.#around.random)
+      note('SUCCEEDED', ctx.dag === null ? {} : { result })
       return result
     } catch (error) {
       note(ctx.signal.aborted ? 'STOPPED' : 'FAILED')
@@ -126,6 +126,9 @@ export class SimulatedWorker {
   async #behave(ctx: HandlerContext): Promise<unknown> {
     const { world, random, isTroubled } = this.#around
     const wait = (ms: number) => Promise.race([world.sleep(ms), aborted(ctx.signal)])
+    if (ctx.dag !== null && (ctx.payload as { fails: boolean }).fails && random.chance(0.7)) {
+      throw new PermanentError('as the step says')
+    }
     switch (isTroubled() ? choose(random, ctx.attempt) : 'QUICK') {
       case 'QUICK':
         return world.sleep(random.whole(0, 40))
@@ -150,6 +153,17 @@ export class SimulatedWorker {
         return { done: true }
     }
   }
+}
+
+/** What a step was told of its run. */
+function givenTo({ dag }: HandlerContext): Pick<Run, 'given'> {
+  return dag === null ? {} : { given: { payload: dag.payload, results: dag.results, states: dag.states } }
+}
+
+/** Steps return what no other run of them returns, some nothing. */
+function resultOf({ dag, fence }: HandlerContext, result: unknown, random: Random): unknown {
+  if (dag === null) return result
+  return random.chance(0.2) ? undefined : { step: dag.step, fence }
 }
 
 /** Later attempts take their time: then whatever is still on its way of the one before meets them. */

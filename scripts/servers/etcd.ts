@@ -1,7 +1,14 @@
 /** etcd as Debian packages it (`apt-get install etcd-server`), one member. */
 import { freePort, type RunningServer, type ServerOptions, startProgram } from './process.ts'
 
-export async function startEtcd(options: ServerOptions = {}): Promise<RunningServer> {
+export interface EtcdOptions extends ServerOptions {
+  /** Where it listens for clients besides its URL, such as `https://127.0.0.1:4001`. */
+  listen?: string[]
+  /** More of its settings. */
+  args?: string[]
+}
+
+export async function startEtcd({ listen = [], args = [], ...options }: EtcdOptions = {}): Promise<RunningServer> {
   const peer = `http://127.0.0.1:${await freePort()}`
   return startProgram(
     {
@@ -11,7 +18,7 @@ export async function startEtcd(options: ServerOptions = {}): Promise<RunningSer
         file: 'etcd',
         args: [
           ...['--name', 'carillon', '--data-dir', `${folder}/data`],
-          ...['--listen-client-urls', urlOf(port), '--advertise-client-urls', urlOf(port)],
+          ...['--listen-client-urls', [urlOf(port), ...listen].join(), '--advertise-client-urls', urlOf(port)],
           ...[
             '--listen-peer-urls',
             peer,
@@ -21,7 +28,7 @@ export async function startEtcd(options: ServerOptions = {}): Promise<RunningSer
             `carillon=${peer}`,
           ],
           // Short ones, so that leases of two seconds are possible: etcd gives none shorter than its election timeout allows.
-          ...['--heartbeat-interval', '50', '--election-timeout', '500', '--log-level', 'warn'],
+          ...['--heartbeat-interval', '50', '--election-timeout', '500', '--log-level', 'warn', ...args],
         ],
       }),
       url: (port) => `etcd://127.0.0.1:${port}`,

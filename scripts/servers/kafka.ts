@@ -15,20 +15,38 @@ const pom = fileURLToPath(new URL('./kafka/pom.xml', import.meta.url))
 const jars = fileURLToPath(new URL('../../.cache/kafka/4.1.0', import.meta.url))
 const clusterId = 'Y2FyaWxsb24ta2Fma2EtMQ'
 
-export async function startKafka(options: ServerOptions = {}): Promise<RunningServer> {
+export interface KafkaOptions extends ServerOptions {
+  /** More listeners than the one of its URL, by name. */
+  listeners?: Record<string, KafkaListener>
+  /** More of its settings, or others. */
+  properties?: Record<string, string>
+  /** More arguments of the command that formats its storage, such as `['--add-scram', …]`. */
+  format?: string[]
+}
+
+export interface KafkaListener {
+  protocol: 'PLAINTEXT' | 'SSL' | 'SASL_PLAINTEXT' | 'SASL_SSL'
+  port: number
+  /** Where clients are told to connect to; `port` unless given. */
+  advertisedPort?: number
+}
+
+export async function startKafka(options: KafkaOptions = {}): Promise<RunningServer> {
   await installKafka()
+  const { listeners = {}, properties = {}, format = [] } = options
   const controller = await freePort()
   return startProgram(
     {
       name: 'kafka',
       install: 'install Java 17 and Maven (apt-get install openjdk-17-jre-headless maven)',
-      async command({ folder, port }) {
+      async command({ folder, port, signal }) {
         const file = join(folder, 'server.properties')
         if (!(await isThere(file))) {
-          await writeFile(file, propertiesOf({ folder, port, controller }))
-          await run('java', [...javaArgs, 'kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', file], {
-            cwd: folder,
-          })
+          const all = { ...propertiesOf({ folder, port, controller, listeners }), ...properties }
+          const lines = Object.entries(all).map(([name, value]) => `${name}=${value}\n`)
+          await writeFile(file, lines.join(''))
+          const args = ['kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', file, ...format]
+          await run('java', [...javaArgs, ...args], { cwd: folder, signal })
         }
         return { file: 'java', args: [...javaArgs, 'kafka.Kafka', file] }
       },
@@ -65,15 +83,28 @@ export async function installKafka(): Promise<void> {
   }
 }
 
-function propertiesOf({ folder, port, controller }: { folder: string; port: number; controller: number }): string {
-  return Object.entries({
+interface Place {
+  folder: string
+  port: number
+  controller: number
+  listeners: Record<string, KafkaListener>
+}
+
+function propertiesOf({ folder, port, controller, listeners }: Place): Record<string, string | number | string[]> {
+  const all = Object.entries({ PLAINTEXT: { protocol: 'PLAINTEXT', port }, ...listeners } as Place['listeners'])
+  const protocols = all.map(([name, { protocol }]) => `${name}:${protocol}`)
+  return {
     'process.roles': 'broker,controller',
     'node.id': 1,
     'controller.quorum.voters': `1@127.0.0.1:${controller}`,
-    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controller}`,
-    'advertised.listeners': `PLAINTEXT://127.0.0.1:${port}`,
+    listeners: [
+      ...all.map(([name, each]) => `${name}://127.0.0.1:${each.port}`),
+      `CONTROLLER://127.0.0.1:${controller}`,
+    ],
+    'advertised.listeners': all.map(([name, each]) => `${name}://127.0.0.1:${each.advertisedPort ?? each.port}`),
     'controller.listener.names': 'CONTROLLER',
-    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
+    'inter.broker.listener.name': 'PLAINTEXT',
+    'listener.security.protocol.map': [...protocols, 'CONTROLLER:PLAINTEXT'],
     'log.dirs': join(folder, 'logs'),
     'num.partitions': 4,
     'offsets.topic.replication.factor': 1,
@@ -82,9 +113,10 @@ function propertiesOf({ folder, port, controller }: { folder: string; port: numb
     'transaction.state.log.min.isr': 1,
     'transaction.state.log.num.partitions': 4,
     'group.initial.rebalance.delay.ms': 0,
-  })
-    .map(([name, value]) => `${name}=${value}\n`)
-    .join('')
+    // Short, so that one that was killed is back soon: it waits until its own session of before has ended.
+    'broker.session.timeout.ms': 2_000,
+    'broker.heartbeat.interval.ms': 500,
+  }
 }
 
 async function isThere(path: string): Promise<boolean> {

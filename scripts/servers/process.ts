@@ -29,6 +29,15 @@ export interface ServerOptions {
   /** A new one that is removed at the end, unless given. */
   folder?: string
   port?: number
+  /** In a process group of its own: Ctrl-C in a terminal does not reach it. */
+  ownGroup?: boolean
+  /** Ends the start; a server that has started stays. */
+  signal?: AbortSignal
+}
+
+interface Place extends Pick<ServerOptions, 'ownGroup' | 'signal'> {
+  folder: string
+  port: number
 }
 
 export interface ServerProgram {
@@ -36,7 +45,7 @@ export interface ServerProgram {
   name: string
   /** What to do if the program is missing. */
   install: string
-  command(place: { folder: string; port: number }): Promise<{ file: string; args: string[]; env?: NodeJS.ProcessEnv }>
+  command(place: Place): Promise<{ file: string; args: string[]; env?: NodeJS.ProcessEnv }>
   url(port: number): string
   /** Rejects until the server answers. */
   probe(port: number): Promise<void>
@@ -50,19 +59,26 @@ export async function startProgram(program: ServerProgram, options: ServerOption
   const ownFolder = options.folder === undefined
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), `carillon-${program.name}-`)))
   const port = options.port ?? (await freePort())
-  let child = await launch(program, { folder, port })
-  const killed = async (signal: NodeJS.Signals = 'SIGKILL') => {
+  const { ownGroup, signal } = options
+  const removeFolder = async () => {
+    if (ownFolder) await rm(folder, { recursive: true, force: true })
+  }
+  let child = await launch(program, { folder, port, ownGroup, signal }).catch(async (error) => {
+    await removeFolder()
+    throw error
+  })
+  const killed = async (how: NodeJS.Signals = 'SIGKILL') => {
     if (child.exitCode !== null || child.signalCode !== null) return
     const gone = once(child, 'exit')
     // One that was frozen does not see the signal.
     child.kill('SIGCONT')
-    child.kill(signal)
+    child.kill(how)
     await gone
   }
   let stopped: Promise<void> | null = null
   const stop = async () => {
     await killed()
-    if (ownFolder) await rm(folder, { recursive: true, force: true })
+    await removeFolder()
   }
   const server: RunningServer = {
     url: program.url(port),
@@ -73,7 +89,7 @@ export async function startProgram(program: ServerProgram, options: ServerOption
     },
     kill: killed,
     async restart() {
-      child = await launch(program, { folder, port })
+      child = await launch(program, { folder, port, ownGroup })
     },
     stop() {
       stopped ??= stop()
@@ -84,12 +100,15 @@ export async function startProgram(program: ServerProgram, options: ServerOption
   return server
 }
 
-async function launch(program: ServerProgram, place: { folder: string; port: number }): Promise<ChildProcess> {
+async function launch(program: ServerProgram, place: Place): Promise<ChildProcess> {
+  const { signal } = place
   const { file, args, env } = await program.command(place)
+  signal?.throwIfAborted()
   const child = spawn(file, args, {
     cwd: place.folder,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
+    detached: place.ownGroup,
   })
   let said = ''
   const hear = (chunk: Buffer) => {
@@ -107,10 +126,14 @@ async function launch(program: ServerProgram, place: { folder: string; port: num
     child.once('exit', (code, signal) => reject(new Error(`${program.name} ended with ${signal ?? code}: ${said}`)))
   })
   failed.catch(() => {})
+  signal?.addEventListener('abort', end)
   const latest = performance.now() + program.readyWithinMs
   for (;;) {
     const answered = await Promise.race([program.probe(place.port).then(isTrue, isFalse), failed])
-    if (answered) return child
+    if (answered) {
+      signal?.removeEventListener('abort', end)
+      return child
+    }
     if (performance.now() > latest) {
       child.kill('SIGKILL')
       throw new Error(`${program.name} did not answer within ${program.readyWithinMs} ms: ${said}`)

@@ -57,15 +57,20 @@ function placeOf({ folder, port }: { folder: string; port: number }): string[] {
 }
 
 /** Rejects too while it loads its data. */
-function ping(port: number): Promise<void> {
+async function ping(port: number): Promise<void> {
+  const answer = await askRedis(port, 'PING')
+  if (!answer.startsWith('+PONG')) throw new Error(answer)
+}
+
+/** A command without spaces in its words; answers the first bytes as Redis sent them. */
+export function askRedis(port: number, command: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    const socket = connect(port, host, () => socket.write('PING\r\n'))
+    const socket = connect(port, host, () => socket.write(`${command}\r\n`))
     socket.setTimeout(1_000, () => socket.destroy(new Error('no answer')))
     socket.once('error', reject)
     socket.once('data', (text) => {
       socket.destroy()
-      if (String(text).startsWith('+PONG')) resolve()
-      else reject(new Error(String(text)))
+      resolve(String(text))
     })
   })
 }

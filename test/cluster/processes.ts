@@ -32,8 +32,9 @@ export class Processes {
     return new Processes(await mkdtemp(join(tmpdir(), 'carillon-processes-')))
   }
 
-  async node(databaseUrl: string, engine: EngineSettings): Promise<NodeProcess> {
-    const options: HttpNodeProcessOptions = { databaseUrl, engine }
+  /** `port`: that of a node that has ended. */
+  async node(databaseUrl: string, engine: EngineSettings, port?: number): Promise<NodeProcess> {
+    const options: HttpNodeProcessOptions = { databaseUrl, engine, port }
     const { child, said } = await this.#start('./http-node-process.ts', options)
     return { child, ...(said as HttpNodeProcessWord) }
   }
@@ -73,7 +74,8 @@ export class Processes {
   }
 }
 
-async function end(child: ChildProcess): Promise<void> {
+/** With kill -9. */
+export async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const gone = once(child, 'exit')
   child.kill('SIGCONT')

@@ -15,7 +15,7 @@ export interface RemoteWorkerProcessOptions {
 }
 
 /** Runs for a time, letting others run meanwhile or not. */
-export const spend = defineHandler<{ ms: number; blocking?: boolean }>({ name: 'spend' })
+export const spend = defineHandler<{ ms: number; blocking?: boolean; lines?: boolean }>({ name: 'spend' })
 
 if (import.meta.main) await run(JSON.parse(process.argv[2]!) as RemoteWorkerProcessOptions)
 
@@ -23,8 +23,9 @@ async function run({ urls, runsFile, slots }: RemoteWorkerProcessOptions): Promi
   const runs = openSync(runsFile, 'a')
   const handler = implementHandler(
     spend,
-    async ({ executionId, fence, payload, now }) => {
+    async ({ executionId, fence, payload, now, log, heartbeat }) => {
       writeSync(runs, `began ${executionId} ${fence} ${now().getTime()}\n`)
+      if (payload.lines) talk(log, heartbeat)
       if (payload.blocking) block(payload.ms)
       else await after(payload.ms)
       writeSync(runs, `ended ${executionId} ${fence} ${now().getTime()}\n`)
@@ -36,6 +37,15 @@ async function run({ urls, runsFile, slots }: RemoteWorkerProcessOptions): Promi
   process.once('SIGTERM', () => void worker.stop({ drainSec: 5 }).then(() => process.exit(0)))
   await worker.start()
   process.send!('started')
+}
+
+/** Logs and reports progress until the process ends. */
+function talk(log: (line: string) => void, heartbeat: (progress: unknown) => void): void {
+  let number = 0
+  setInterval(() => {
+    log(`line ${number}`)
+    heartbeat({ number: number++ })
+  }, 50)
 }
 
 function block(ms: number): void {

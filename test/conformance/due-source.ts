@@ -178,6 +178,14 @@ export function describeDueSource(name: string, make: MakeDueSource): void {
         expect(await handedOut(jobId, source, raised)).toEqual(entry)
       })
 
+      it('of shards that were dropped is void, though they are led again in the same epoch', async () => {
+        const jobId = await store.job({ nominal: second() + 3_000 })
+        await handedOut(jobId)
+        await until(async () => !(await claim()).has(jobId))
+        source.dropped(store.led.map(({ shard }) => shard))
+        expect((await claim()).has(jobId)).toBe(true)
+      })
+
       it('that is out of date is refused by FIRE; given back, it brings what stands there now', async () => {
         const jobId = await store.job({ nominal: second() - 1_000, interval: 'PT1H' })
         const old = await handedOut(jobId)
@@ -223,13 +231,14 @@ export function describeDueSource(name: string, make: MakeDueSource): void {
       })
     })
 
-    it('confirming, giving back, hinting and telling of moves that it does not know does no harm', async () => {
+    it('confirming, giving back, dropping, hinting and telling of moves that it does not know does no harm', async () => {
       const jobId = await store.job({ nominal: second() - 1_000, interval: 'PT1H' })
       const entry = (await handedOut(jobId)) as DueOccurrence
       const unknown: DueEntry = { ...entry, jobId: newId(Date.now()) }
       source.confirm([{ entry: unknown, next: null }])
       source.giveBack([unknown])
       source.moved([unknown.jobId])
+      source.dropped([32_000])
       source.hint(0)
       await handedOut(jobId)
     })

@@ -1,4 +1,4 @@
-/** The benchmark itself: a tiny drain goes through, its document has its form, and nothing is left behind. */
+/** The benchmark itself: tiny forms go through, their document has its form, and nothing is left behind. */
 import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -52,6 +52,12 @@ describe('the examples', () => {
     expect(out).toContain('orders: [ { id: 1, shipped: true } ]')
   })
 
+  it('a graph of five steps, one of which fails twice', async () => {
+    const out = await run('dag/main.ts', { DATABASE_URL: database.url })
+    expect(out).toContain('SUCCEEDED: extract 1, transform 1, warehouse 1, lake 3, notify 1')
+    expect(out).toContain('loaded: {"warehouse":{"loaded":3},"lake":{"loaded":3}}')
+  })
+
   it('HTTP target: called, signed, answered', async () => {
     const out = await run('http-target/main.ts', { DATABASE_URL: database.url })
     expect(out).toMatch(/called for [0-9a-f-]{36}, fence \d+/)

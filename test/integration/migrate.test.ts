@@ -107,6 +107,7 @@ describe('migrate', () => {
            cancel_at, cancel_reason, completed, result)
          select i, 1020 + n, i, 1, now(), now() + interval '1 hour', 10, n > 3, case n when 5 then 3 end, case n when 1 then '7' end,
            case n when 2 then now() end, case n when 2 then 'X' end, n = 3, case n when 3 then '8' end from ${ids};
+       update carillon.executions set log = E'one\\n\\ntwo\\n' where tag = 1;
        select setval('carillon.fences', 5000)`,
     )
     const seen = `select execution_id, fence, worker_id, attempt, leased_at, overdue_at, began, progress, cancel_at, cancel_reason,
@@ -124,6 +125,9 @@ describe('migrate', () => {
       { lease_id: '0', open: 3, length: 1_024 },
       { lease_id: '1', open: 5, length: 5 },
     ])
+    expect(
+      (await query(url, 'select position, attempt, lines, cardinality(times) n from carillon.log_lines')).rows,
+    ).toEqual([{ position: 3, attempt: 1, lines: ['one', '', 'two'], n: 3 }])
     expect((await query(url, `select nextval('carillon.lease_ids') << 10 next`)).rows).toEqual([{ next: '6144' }])
   })
 

@@ -15,7 +15,9 @@ import {
   send,
   stage,
 } from '../integration/http/every-route-stage.ts'
+import { seed } from '../integration/http/worked-node.ts'
 import type { Asked } from '../support/http-node.ts'
+import { until } from '../support/until.ts'
 
 let on: Stage
 let sql: pg.Client
@@ -39,6 +41,14 @@ afterAll(async () => {
 
 /** What each verb writes, in an order in which all of them succeed. */
 const audited: Record<string, string> = {
+  createDag: 'dag.created',
+  replaceDag: 'dag.updated',
+  pauseDagRun: 'dag_run.paused',
+  resumeDagRun: 'dag_run.resumed',
+  cancelDagRun: 'dag_run.cancelled',
+  retryDagRun: 'dag_run.retried',
+  signalStep: 'dag_run.signalled',
+  deleteDag: 'dag.deleted',
   createJob: 'job.created',
   createJobs: 'job.created',
   replaceJob: 'job.updated',
@@ -51,8 +61,10 @@ const audited: Record<string, string> = {
   retryExecution: 'execution.retried',
   cancelExecutions: 'operation.created',
   retryExecutions: 'operation.created',
+  copyExecutions: 'operation.created',
   replayDeadLetters: 'operation.created',
   purgeDeadLetters: 'operation.created',
+  purgeDeadLetter: 'execution.purged',
   registerWorker: 'pool.created',
   createPool: 'pool.created',
   pausePool: 'pool.paused',
@@ -61,9 +73,13 @@ const audited: Record<string, string> = {
   deleteJob: 'job.deleted',
   releaseQuarantined: 'quarantine.released',
   discardQuarantined: 'quarantine.discarded',
+  createToken: 'api_key.created',
+  revokeToken: 'api_key.revoked',
 }
 const argued: Record<string, string> = {
   previewSchedule: 'changes nothing',
+  runDag: 'the run is its own record, as a submission is',
+  runSteps: 'the run is its own record, as a submission is',
   checkJobs: 'changes nothing',
   completeExecution: 'the ledger has it; a refused token is in the audit',
   leaseExecutions: 'the ledger has it, with worker and fence',
@@ -81,6 +97,31 @@ const special: Record<string, () => Promise<Asked>> = {
   releaseQuarantined: () => ofQuarantine('release'),
   discardQuarantined: () => ofQuarantine('discard'),
   deletePool: () => on.node.ask('DELETE /v1/pools/another-pool-of-b', undefined, on.asA),
+  replaceDag: () => {
+    const steps = [{ name: 'other', target: { pool: secrets.pool, handler: secrets.handler } }]
+    return on.node.ask(`PUT /v1/dags/${on.ids.dagId}`, { steps }, on.asA)
+  },
+  retryDagRun: async () => {
+    const { runId } = on.ids
+    await until(
+      async () => (await on.node.ask(`GET /v1/dag-runs/${runId}`, undefined, on.asA)).body.state === 'CANCELLED',
+    )
+    return on.node.ask(`POST /v1/dag-runs/${runId}/retry`, undefined, on.asA)
+  },
+  signalStep: async () => {
+    const { body } = await on.node.ask('POST /v1/dag-runs', { steps: [{ name: 'a', waitFor: 'SIGNAL' }] }, on.asA)
+    const path = `/v1/dag-runs/${body.runId}`
+    await until(async () => (await on.node.ask(`GET ${path}`, undefined, on.asA)).body.steps[0].state === 'RUNNING')
+    return on.node.ask(`POST ${path}/steps/a/signal`, {}, on.asA)
+  },
+  purgeDeadLetter: async () => {
+    const [dead] = await seed(sql, 1, { tenant: secrets.tenant })
+    return on.node.ask(`DELETE /v1/dead-letters/${dead}`, undefined, on.asA)
+  },
+  revokeToken: async () => {
+    const { body } = await on.node.ask('POST /v1/tokens', { name: 'short-lived', scopes: ['jobs:read'] }, on.asA)
+    return on.node.ask(`DELETE /v1/tokens/${body.keyId}`, undefined, on.asA)
+  },
 }
 
 /** The row that the stage set aside has gone with its execution. */

@@ -4,6 +4,7 @@ import { createRoles, migrateDatabase } from '@carillon/server/administration'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { EmbeddedPostgres } from '../../packages/embedded/src/index.ts'
+import { createLogger } from '../../packages/server/src/observability/logger.ts'
 import { Database } from '../../packages/server/src/store/database.ts'
 import { dropPartition } from '../../packages/server/src/store/partitions/manage.ts'
 import { EventPruner } from '../../packages/server/src/upkeep/event-pruner.ts'
@@ -229,7 +230,7 @@ describe.each(servers)('database roles on PostgreSQL %s', (_, startServer) => {
       await dropPartition(database, 0)
       expect(await count()).toBe(made)
       await new Pruner({ database }).runOnce()
-      await new EventPruner({ database }).runOnce()
+      await new EventPruner({ database, logger: createLogger('silent') }).runOnce()
       const beyond = database.query(null, `select carillon.drop_partition('executions', 4102444800000)`)
       await expect(beyond).rejects.toMatchObject({ code: '22023' })
       await database.end()

@@ -17,6 +17,9 @@ const writeNothing = new Set([
   'deletePool',
   'releaseQuarantined',
   'discardQuarantined',
+  // The run has not ended, and its step waits for no signal.
+  'retryDagRun',
+  'signalStep',
 ])
 /** What must be so that there is something to change. */
 const before: Record<string, string> = {

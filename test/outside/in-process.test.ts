@@ -16,6 +16,8 @@ const greeting = implementHandler(greet, async (ctx) => {
   return `Hello ${ctx.payload.name}`
 })
 const server = createServer((request, response) => response.end(JSON.stringify({ seen: request.url })))
+const functionArn = 'arn:aws:lambda:eu-west-1:123456789012:function:hello'
+const keys = { accessKeyId: 'env:HOME', secretAccessKey: 'env:HOME' }
 let at: TestCarillon
 let port: number
 
@@ -24,7 +26,10 @@ beforeAll(async () => {
   await once(server, 'listening')
   port = (server.address() as AddressInfo).port
   at = await testCarillon((carillon) => carillon.handle(greeting), {
-    targets: { allow: ['127.0.0.1'], shell: { say: '/bin/echo' } },
+    targets: {
+      ...{ allow: ['127.0.0.1'], shell: { say: '/bin/echo' } },
+      lambda: { functions: [functionArn], credentials: keys, endpoint: `http://127.0.0.1:${port}` },
+    },
   })
 })
 afterAll(async () => {
@@ -75,22 +80,26 @@ test('lists, explain, dead letters, replay, pools, workers, audit, verify, healt
   expect((await carillon.installation.audit()).items.length).toBeGreaterThan(0)
   expect(await carillon.installation.health()).toMatchObject({ status: 'ok', checks: { database: 'ok' } })
   expect(await carillon.installation.metrics()).toContain('# TYPE carillon_')
+  expect(await carillon.installation.stats({ step: 'HOUR' })).toMatchObject({ step: 'HOUR', pools: expect.any(Array) })
   expect((await carillon.verify(range)).verdict).toBe('CLEAN')
   const preview = await carillon.jobs.preview({ type: 'CRON', schedule: '0 3 * * *', count: 2 })
   expect(preview.fires).toHaveLength(2)
 })
 
-test('HTTP and shell targets run in process, by the rules of the operator', async () => {
+test('built-in targets run in process, by the rules of the operator', async () => {
   const { carillon } = at
   const request = await carillon.createJob({
     type: 'ONE_SHOT',
     target: { http: { url: `http://127.0.0.1:${port}/hook` } },
   })
   const said = await carillon.createJob({ type: 'ONE_SHOT', target: { shell: { command: 'say', args: ['hi'] } } })
+  const called = await carillon.createJob({ type: 'ONE_SHOT', target: { lambda: { functionArn } } })
   const ended = (executionId: string) =>
     carillon.call('getExecution', { params: { executionId }, query: { waitSec: 20 } })
   expect(await ended(request.jobId)).toMatchObject({ state: 'SUCCEEDED' })
   expect(await ended(said.jobId)).toMatchObject({ state: 'SUCCEEDED' })
+  const seen = `/2015-03-31/functions/${encodeURIComponent(functionArn)}/invocations`
+  expect(await ended(called.jobId)).toMatchObject({ state: 'SUCCEEDED', result: { status: 200, body: { seen } } })
   const secret = { http: { url: 'http://10.0.0.1/' } }
   await expect(carillon.createJob({ type: 'ONE_SHOT', target: secret })).rejects.toMatchObject({
     code: 'TARGET_NOT_ALLOWED',

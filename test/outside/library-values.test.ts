@@ -94,6 +94,7 @@ const withTenant: Calls = {
   job: (o) => carillon().job(id, o),
   execution: (o) => carillon().execution(id, o),
   logs: (o) => carillon().logs(id, o),
+  follow: (o) => carillon().follow(id, o).next(),
   executionsOf: (o) => carillon().executionsOf(id, o),
   deadLetters: (o) => carillon().deadLetters(o),
   cancel: (o) => carillon().cancel(id, o),

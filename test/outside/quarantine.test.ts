@@ -209,8 +209,9 @@ describe('an operator', () => {
     const ready = await node.ask('GET /readyz')
     expect(ready).toMatchObject({ status: 200, body: { status: 'ok' } })
     expect(ready.body.checks.quarantine).toMatch(/^\d+ rows? quarantined/)
+    const quarantinedRows = /^carillon_quarantined_rows\{source="ready"\} [1-9]/m
+    await until(async () => quarantinedRows.test((await node.ask('GET /metrics')).body))
     const metrics = (await node.ask('GET /metrics')).body
-    expect(metrics).toMatch(/^carillon_quarantined_rows\{source="ready"\} [1-9]/m)
     expect(metrics).toMatch(/^carillon_set_aside_total\{source="ready"\} [1-9]/m)
     const findings = (await examine({ databaseUrl: node.databaseUrl })).filter(({ check }) => check === 'quarantine')
     expect(findings[0]!.status).toBe('FAIL')

@@ -8,6 +8,8 @@ import {
   Client,
   createClient,
   createWorker,
+  DagCalls,
+  DagRunCalls,
   ExecutionCalls,
   InstallationCalls,
   implementHandler,
@@ -25,6 +27,7 @@ import { testCarillon } from '../support/carillon.ts'
 const greet = defineHandler<{ name: string }>({ name: 'greet' })
 const payload = { name: 'Ada' }
 const cron = '0 3 * * *'
+const steps = [{ name: 's', target: { handler: 'greet' } }]
 const id = '00000000-0000-7000-8000-000000000001'
 const nowhere = createClient({ urls: 'http://127.0.0.1:9', patienceMs: 0 })
 let running: Awaited<ReturnType<typeof testCarillon>>
@@ -57,6 +60,7 @@ const library = (of: () => Carillon | TestCarillon): Calls => ({
   job: (o) => of().job(id, o),
   execution: (o) => of().execution(id, o),
   logs: (o) => of().logs(id, o),
+  follow: (o) => of().follow(id, o).next(),
   executionsOf: (o) => of().executionsOf(id, o),
   deadLetters: (o) => of().deadLetters(o),
   cancel: (o) => of().cancel(id, o),
@@ -74,6 +78,7 @@ const client: Calls = {
   unschedule: (o) => nowhere.unschedule(id, o),
   verify: (o: object) => nowhere.verify({ from: '2020-01-01T00:00:00Z', ...o }),
   events: (o) => nowhere.events(o).next(),
+  follow: (o) => nowhere.follow(id, o).next(),
 }
 
 const others: Calls = {
@@ -96,6 +101,7 @@ const others: Calls = {
   'test carillon.crash': (o) => tested.crash('AT_COMMIT', o),
   'test carillon.deliverTwice': (o) => tested.deliverTwice(o),
   'handle.ended': (o) => nowhere.handle(id).ended(o),
+  'handle.follow': (o) => nowhere.handle(id).follow(o).next(),
   'handle.result': (o) => nowhere.handle(id).result(o),
   'retryPolicy of enqueue': (o) => running.carillon.enqueue(greet, payload, { retryPolicy: o }),
   'dedupe of enqueue': (o: object) => running.carillon.enqueue(greet, payload, { dedupe: { key: 'x', ...o } }),
@@ -106,17 +112,34 @@ const others: Calls = {
   'jobs.patch': (o) => running.carillon.jobs.patch(id, {}, o),
   'jobs.replace': (o) => running.carillon.jobs.replace(id, { type: 'ONE_SHOT', target: { handler: 'x' } }, o),
   'jobs.next': (o) => running.carillon.jobs.next(id, o),
+  'jobs.forecast': (o) => running.carillon.jobs.forecast(o),
   'jobs.preview': (o: object) => running.carillon.jobs.preview({ type: 'CRON', schedule: cron, ...o }),
   'jobs.backfill': (o: object) => running.carillon.jobs.backfill(id, { from: '', to: '', ...o }),
   'jobs.executions': (o) => running.carillon.jobs.executions(id, o),
+  'jobs.versions': (o) => running.carillon.jobs.versions(id, o),
   'executions.list': (o) => running.carillon.executions.list(o),
   'executions.cancelAll': (o: object) => running.carillon.executions.cancelAll({ filter: {}, ...o }),
   'executions.retryAll': (o) => running.carillon.executions.retryAll({ filter: o }),
+  'executions.copyAll': (o: object) => running.carillon.executions.copyAll({ filter: {}, pool: 'default', ...o }),
   'executions.listDead': (o) => running.carillon.executions.listDead(o),
+  'executions.groupDead': (o) => running.carillon.executions.groupDead(o),
+  'executions.failures': (o) => running.carillon.executions.failures(o),
   'executions.replayDead': (o: object) => running.carillon.executions.replayDead({ filter: {}, ...o }),
   'executions.purgeDead': (o: object) => running.carillon.executions.purgeDead({ filter: {}, ...o }),
+  'dags.create': (o: object) => running.carillon.dags.create({ steps, ...o }),
+  'dags.list': (o) => running.carillon.dags.list(o),
+  'dags.replace': (o) => running.carillon.dags.replace(id, { steps }, o),
+  'dags.delete': (o) => running.carillon.dags.delete(id, o),
+  'dags.run': (o) => running.carillon.dags.run(id, o),
+  'dagRuns.start': (o: object) => running.carillon.dagRuns.start({ steps, ...o }),
+  'dagRuns.list': (o) => running.carillon.dagRuns.list(o),
+  'dagRuns.wait': (o) => running.carillon.dagRuns.wait(id, o),
   'pools.list': (o) => running.carillon.pools.list(o),
   'installation.workers': (o) => running.carillon.installation.workers(o),
+  'installation.tokens': (o) => running.carillon.installation.tokens(o),
+  'installation.createToken': (o: object) =>
+    running.carillon.installation.createToken({ name: 'x', scopes: ['admin'], ...o }),
+  'installation.stats': (o) => running.carillon.installation.stats(o),
   'installation.audit': (o) => running.carillon.installation.audit(o),
 }
 
@@ -151,7 +174,23 @@ test('every method that takes options is tried above', () => {
     carillon: ['constructor', 'handle', 'start', 'stop', 'databaseUrl', 'engine'],
     'test carillon': ['now', 'advance', 'advanceTo', 'drain', 'outage', 'close'],
     client: ['constructor', 'handle', 'execution', 'job', 'pause', 'resume', 'cancel', 'replay', 'close'],
-    groups: ['constructor', 'get', 'explain', 'logs', 'create', 'pause', 'resume', 'scaling', 'health', 'metrics'],
+    groups: [
+      'constructor',
+      'get',
+      'explain',
+      'logs',
+      'create',
+      'cancel',
+      'retry',
+      'pause',
+      'resume',
+      'scaling',
+      'health',
+      'metrics',
+      'me',
+      'nodes',
+      'verified',
+    ],
   }
   const of = (type: { prototype: object }) => Object.getOwnPropertyNames(type.prototype)
   const shared = Object.keys(library(() => tested))
@@ -163,8 +202,17 @@ test('every method that takes options is tried above', () => {
   const testing = [...shared, ...named, ...bare.carillon, ...bare['test carillon']]
   expect(of(TestCarillon).filter((name) => !testing.includes(name))).toEqual([])
   expect(of(Client).filter((name) => ![...Object.keys(client), ...bare.client].includes(name))).toEqual([])
-  const groups = [JobCalls, ExecutionCalls, PoolCalls, InstallationCalls].flatMap(of)
-  const plain = [...bare.groups, 'operation', 'cancelOperation']
+  const groups = [JobCalls, ExecutionCalls, DagCalls, DagRunCalls, PoolCalls, InstallationCalls].flatMap(of)
+  const plain = [
+    ...bare.groups,
+    'operation',
+    'cancelOperation',
+    'revokeToken',
+    'load',
+    'worker',
+    'purgeOneDead',
+    'signal',
+  ]
   expect(groups.filter((name) => !named.includes(name) && !plain.includes(name))).toEqual([])
 })
 

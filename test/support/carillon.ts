@@ -11,6 +11,7 @@ export const quickTimes = {
   heartbeatEveryMs: 100,
   workerLostMs: 1_000,
   sweepEveryMs: 50,
+  figuresEveryMs: 100,
 } as const
 
 export interface TestCarillon {

@@ -1,5 +1,5 @@
 /** Answers against the schemas of the contract: what a node sends must be what the contract says. */
-import { type ApiOperation, api, type OperationId } from '@carillon/contract/api'
+import { type ApiOperation, api, type OperationId, published } from '@carillon/contract/api'
 import { Ajv } from 'ajv'
 import formats from 'ajv-formats'
 import type { Asked } from './http-node.ts'
@@ -14,4 +14,9 @@ export function fitsContract(operationId: OperationId, { status, body }: Asked):
   const answer = answers[status]
   if (!answer) throw new Error(`${operationId} does not answer ${status}: ${JSON.stringify(body)}`)
   if (answer.schema && !ajv.validate(answer.schema, body)) throw new Error(ajv.errorsText(ajv.errors))
+}
+
+/** Throws unless the value is a message of the topic, which is named without its prefix. */
+export function fitsTopic(name: keyof typeof published, value: unknown): void {
+  if (!ajv.validate(published[name].value, value)) throw new Error(ajv.errorsText(ajv.errors))
 }

@@ -11,7 +11,20 @@ const foundation = ['lib', 'domain']
 const seams = ['leadership', 'due-source', 'queue', 'signals', 'liveness', 'status-reads']
 const middle = ['scheduling', 'admission', 'dispatch', 'completion', 'upkeep', 'jobs']
 /** Services shared by the entry points: each combines folders of the middle. */
-const services = ['workers', 'submissions', 'executions', 'operations', 'events', 'verification', 'quarantine']
+const services = [
+  ...[
+    'workers',
+    'submissions',
+    'executions',
+    'dags',
+    'operations',
+    'events',
+    'verification',
+    'quarantine',
+    'forecast',
+    'stats',
+  ],
+]
 const belowMiddle = [...foundation, 'store', ...seams, 'observability']
 /** What a seam may use: the store, and the connection that its version in Redis shares with the others. */
 const belowSeams = [...foundation, 'store', 'observability', 'redis']
@@ -25,13 +38,14 @@ export const serverRules: Record<string, { may: string[]; why: string }> = {
   'embedded.ts': { may: [], why: 'the one place that loads a package which may be missing' },
   store: { may: [...foundation, 'observability'], why: 'the store does not depend on its callers' },
   redis: { may: ['lib', 'observability'], why: 'a connection knows nothing of what it is used for' },
+  kafka: { may: ['lib', 'observability'], why: 'a client knows nothing of what it is used for' },
   signals: { may: belowSeams, why: 'a seam answers one question' },
   leadership: {
     may: [...foundation, 'store', 'observability', 'keep-alive'],
     why: 'a seam answers one question; main.ts signals its changes',
   },
   'due-source': { may: belowSeams, why: 'a seam answers one question' },
-  queue: { may: [...foundation, 'store', 'observability'], why: 'a seam answers one question' },
+  queue: { may: [...foundation, 'store', 'observability', 'kafka'], why: 'a seam answers one question' },
   liveness: { may: [...belowSeams, 'keep-alive'], why: 'a seam answers one question' },
   'status-reads': { may: belowSeams, why: 'a seam answers one question' },
   'keep-alive': { may: [...foundation, 'store', 'observability'], why: 'it goes on while everything else is busy' },
@@ -42,18 +56,24 @@ export const serverRules: Record<string, { may: string[]; why: string }> = {
     ]),
   ),
   targets: {
-    may: [...belowMiddle, 'config'],
+    may: [...belowMiddle, 'config', 'kafka'],
     why: 'built-in handlers are ordinary handlers of a worker; the operator’s settings limit what they may do',
   },
   workers: { may: [...belowMiddle, 'dispatch', 'completion'], why: 'it gives workers what dispatch and completion do' },
   submissions: { may: [...belowMiddle, 'admission', 'jobs'], why: 'now is admission, later is a job: it chooses' },
   executions: { may: [...belowMiddle, 'jobs'], why: 'what is to come is still a job' },
-  events: { may: belowMiddle, why: 'it streams what the store has recorded' },
+  dags: {
+    may: [...belowMiddle, 'jobs', 'executions'],
+    why: 'a step is asked for as a submission is, and runs and is shown as an execution',
+  },
+  events: { may: [...belowMiddle, 'kafka'], why: 'it streams what the store has recorded' },
   verification: { may: belowMiddle, why: 'it judges what is stored by the rules alone' },
+  forecast: { may: belowMiddle, why: 'it computes what is to come by the rules alone' },
   operations: {
     may: [...belowMiddle, 'jobs', 'executions'],
     why: 'long work chooses executions as lists do, and asks jobs for their occurrences',
   },
+  stats: { may: belowMiddle, why: 'it counts what the others tell it' },
   quarantine: {
     may: [...belowMiddle, 'jobs'],
     why: 'a schedule goes back by resuming its job, everything else by itself',
@@ -63,11 +83,18 @@ export const serverRules: Record<string, { may: string[]; why: string }> = {
     why: 'it is one way in; it does not know how a node is put together',
   },
   'choose-seams.ts': {
-    may: [...foundation, 'store', ...seams, 'observability', 'config', 'keep-alive', 'redis'],
+    may: [...foundation, 'store', ...seams, 'observability', 'config', 'keep-alive', 'redis', 'kafka'],
     why: 'the part of the composition root that knows the versions of the seams',
   },
+  'installation-duties.ts': {
+    may: [...foundation, 'store', 'observability', 'config', 'upkeep', ...services],
+    why: 'the part of the composition root that knows the duties',
+  },
   'main.ts': {
-    may: [...belowMiddle, ...middle, ...services, 'config', 'keep-alive', 'choose-seams.ts', 'targets', 'http'],
+    may: [
+      ...[...belowMiddle, ...middle, ...services, 'config', 'keep-alive', 'targets', 'http'],
+      ...['choose-seams.ts', 'installation-duties.ts'],
+    ],
     why: 'the composition root knows every folder but the entries above it',
   },
   library: {
@@ -93,7 +120,18 @@ export const serverRules: Record<string, { may: string[]; why: string }> = {
     why: 'the entry for tests of programs: it starts a whole node on a clock of its own',
   },
   administration: {
-    may: [...foundation, 'store', 'observability', 'redis', 'config', 'embedded.ts', 'jobs', 'http', 'node-version.ts'],
+    may: [
+      ...foundation,
+      'store',
+      'observability',
+      'redis',
+      'kafka',
+      'config',
+      'embedded.ts',
+      'jobs',
+      'http',
+      'node-version.ts',
+    ],
     why: 'the entry for operators: it works on the database and on files, whether or not a node runs',
   },
   'node-version.ts': { may: [], why: 'it runs first, on Nodes that can run nothing else' },
@@ -126,11 +164,14 @@ export const withoutSdk: Record<string, string> = {
 }
 
 const serverRoot = 'packages/server/src/'
+/** What rules may use: each answers by its arguments alone. */
+const pureLibraries = /^(@carillon\/contract|@marcbachmann\/cel-js|node:crypto)$/
 /** Optional peers: imported as a value anywhere else, they would be needed wherever the server is. */
 const loaders: Record<string, string> = {
   '@carillon/embedded': `${serverRoot}embedded.ts`,
   etcd3: `${serverRoot}leadership/etcd.ts`,
   redis: `${serverRoot}redis/client.ts`,
+  '@platformatic/kafka': `${serverRoot}kafka/client.ts`,
 }
 
 export function importDirection(files: readonly SourceFile[]): Offence[] {
@@ -173,7 +214,7 @@ export function packageImports(files: readonly SourceFile[]): Offence[] {
         const reason = file.path.startsWith(serverRoot) ? withoutSdk[roomOf(file.path)] : undefined
         if (reason !== undefined && from.startsWith('@carillon/sdk'))
           return [{ at, what: `imports ${from}: ${reason}` }]
-        if (isPure && !/^(@carillon\/contract|node:crypto)$/.test(from)) {
+        if (isPure && !pureLibraries.test(from)) {
           return [{ at, what: `imports ${from}: ${serverRules.domain!.why}` }]
         }
         return []

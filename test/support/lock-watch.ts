@@ -5,11 +5,11 @@
  */
 import { Database } from '../../packages/server/src/store/database.ts'
 
-/** The order in the heads of 0014_leases.sql and 0002_front_door.sql. */
+/** The order in the heads of 0022_dags.sql and 0002_front_door.sql. */
 export const lockOrder = [
   ...(['idempotency', 'dedupes'] as const),
-  ...(['shards', 'schedules', 'flows', 'leases', 'lease_notes', 'executions'] as const),
-  ...(['waiting', 'retries', 'endings', 'ready'] as const),
+  ...(['shards', 'schedules', 'flows', 'leases', 'lease_notes', 'dag_runs', 'executions'] as const),
+  ...(['blocked', 'waiting', 'retries', 'endings', 'ready'] as const),
 ]
 type Table = (typeof lockOrder)[number]
 

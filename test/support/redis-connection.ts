@@ -6,7 +6,7 @@ import { until } from './until.ts'
 
 export async function connectRedis(server: RedisServer, installationId = 'test'): Promise<RedisConnection> {
   const redis = new RedisConnection({
-    address: { kind: 'SERVER', url: server.url },
+    address: { kind: 'SERVER', url: server.url, tls: null },
     installationId: async () => installationId,
     logger: createLogger('silent'),
   })

@@ -5,15 +5,13 @@
 import { describe } from 'vitest'
 import type { RunningServer } from '../../scripts/servers/process.ts'
 
-export type Described = (server: RunningServer) => void
-
-/** Starts the server while the tests are collected; what is described ends it in an afterAll. */
-export async function describeWith(
+/** Starts the server, or several, while the tests are collected; what is described ends it in an afterAll. */
+export async function describeWith<Servers = RunningServer>(
   name: string,
-  start: () => Promise<RunningServer>,
-  described: Described,
+  start: () => Promise<Servers>,
+  described: (servers: Servers) => void,
 ): Promise<void> {
-  let server: RunningServer
+  let server: Servers
   try {
     server = await start()
   } catch (error) {

@@ -9,6 +9,7 @@ export const brokenInvariants = `
     union all select execution_id, 'running' from carillon.running
     union all select execution_id, 'retries' from carillon.retries
     union all select execution_id, 'waiting' from carillon.waiting
+    union all select execution_id, 'blocked' from carillon.blocked where execution_id <> run_id
   ), past as (
     -- What happened since a person replayed it, if ever.
     select e.execution_id, h.entry, h.ordinal, coalesce((h.entry ->> 'fence')::bigint, 0) fence,
@@ -46,6 +47,19 @@ export const brokenInvariants = `
   union all
   select n.execution_id, 'has a note and is not held' from carillon.lease_notes n
   where not exists (select from carillon.running r where r.execution_id = n.execution_id and r.fence = n.fence)
+  union all
+  select execution_id, 'has log lines up to ' || before || ' and then from ' || first from (
+    select execution_id, position - cardinality(lines) first, lag(position) over (partition by execution_id order by position) before
+    from carillon.log_lines) l where first <> before
+  union all
+  select b.execution_id, 'waits for ' || b.remaining || ' steps, unfinished are ' || count(e.execution_id) from carillon.blocked b
+  left join (select s.execution_id, unnest(s.children || x.job_id) child from carillon.dag_steps s
+    join carillon.executions x on x.execution_id = s.execution_id and x.state is null) e on e.child = b.execution_id
+  group by b.execution_id, b.remaining having b.remaining <> count(e.execution_id)
+  union all
+  select coalesce(r.execution_id, b.execution_id), 'a run that is ' || coalesce(r.state, 'not over') || ', blocked: ' || (b.execution_id is not null)
+  from carillon.dag_runs r full join (select * from carillon.blocked where execution_id = run_id) b on b.execution_id = r.execution_id
+  where (r.state is null) <> (b.execution_id is not null) or r.execution_id is null
   union all
   select r.execution_id, 'runs attempt ' || r.attempt || ' after ' || e.attempt || ' attempts' from carillon.running r
   join carillon.executions e on e.execution_id = r.execution_id where r.attempt <> e.attempt + 1

@@ -236,17 +236,20 @@ export class TestStore {
   async forgetEnded(): Promise<void> {
     await this.database.query(
       null,
-      'delete from carillon.executions where state is not null; delete from carillon.endings',
+      'delete from carillon.executions where state is not null; delete from carillon.endings; delete from carillon.log_lines',
     )
   }
 
   /** Forgets every execution; jobs stay where their schedules stand. */
   async clear(): Promise<void> {
-    const tables = ['executions', 'endings', 'ready', 'leases', 'lease_notes', 'completions'].concat(
+    const tables = ['executions', 'endings', 'log_lines', 'ready', 'leases', 'lease_notes', 'completions'].concat(
       'retries',
       'waiting',
       'deadlines',
       'submissions',
+      'blocked',
+      'dag_steps',
+      'dag_runs',
     )
     const deletes = tables.map((table) => `delete from carillon.${table}`)
     const lives = 'update carillon.schedules set live = null where live is not null'

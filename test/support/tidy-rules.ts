@@ -43,7 +43,11 @@ export const bans: Record<string, Ban> = {
   'the wall clock': {
     pattern: /\bDate\.now\(\)|\bnew Date\(\)/,
     why: 'time is injected: tests and simulation set it, and one clock, PostgreSQL, is right',
-    but: shipped('packages/server/src/lib/clock.ts', 'packages/sdk/src/clock.ts'),
+    but: shipped(
+      'packages/server/src/lib/clock.ts',
+      'packages/sdk/src/clock.ts',
+      'packages/dashboard/src/lib/clock.ts',
+    ),
   },
   'process.env': {
     pattern: /\bprocess\.env\b/,

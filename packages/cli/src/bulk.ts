@@ -1,5 +1,5 @@
 /** Bulk commands on executions: count, confirm, then let the node do it while a bar shows the progress. */
-import type { ExecutionFilter } from '@carillon/contract'
+import type { BulkInput, DryRun, ExecutionFilter, Operation } from '@carillon/contract'
 import type { Context } from './context.ts'
 import { Negative, UsageError } from './failure.ts'
 import { followToEnd } from './progress.ts'
@@ -11,22 +11,24 @@ export interface BulkOptions {
 }
 
 export interface Bulk {
-  operation: 'cancelExecutions' | 'retryExecutions' | 'replayDeadLetters' | 'purgeDeadLetters'
+  ask: (body: BulkInput) => Promise<DryRun | Operation>
   filter: ExecutionFilter | null
   options: BulkOptions
   /** `cancel`, and `cancelled` */
   verb: string
   done: string
+  /** How to say which ones. */
+  hint?: string
 }
 
-export async function bulk(context: Context, { operation, filter, options, verb, done }: Bulk): Promise<void> {
-  const { node, out } = context
+export async function bulk(context: Context, { ask, filter, options, verb, done, hint }: Bulk): Promise<void> {
+  const { out } = context
   if (filter === null)
     throw new UsageError({
       message: `which ones should I ${verb}?`,
-      hint: 'Give ids, or a filter such as --job or --from',
+      hint: hint ?? 'Give ids, or a filter such as --job or --from',
     })
-  const counted = await node.call(operation, { body: { filter, dryRun: true } })
+  const counted = await ask({ filter, dryRun: true })
   if (!('count' in counted)) throw new Error('a dry run was answered with an operation')
   const count = `${counted.exact ? '' : 'more than '}${counted.count}`
   if (options.dryRun) {
@@ -39,6 +41,6 @@ export async function bulk(context: Context, { operation, filter, options, verb,
     throw new Negative('Nothing matches.')
   }
   await out.confirm(`${verb[0]!.toUpperCase()}${verb.slice(1)} ${count}?`, options.yes)
-  const started = await node.call(operation, { body: { filter, ratePerSec: options.rate } })
+  const started = await ask({ filter, ratePerSec: options.rate })
   if ('operationId' in started) await followToEnd(context, started, done)
 }

@@ -3,7 +3,7 @@ import type { Event } from '@carillon/contract'
 import { printable } from './table.ts'
 import { absolute, duration } from './times.ts'
 
-/** What it is about: a job by its name, an execution by its handler. */
+/** What it is about: a job or a run by its name, an execution by its handler. */
 export function subjectOf({ detail, jobId }: Event): string {
   return printable(detail.name ?? detail.handler ?? jobId)
 }
@@ -22,7 +22,7 @@ export function detailsOf({ type, detail }: Event): string {
     (attempt > 1 || type === 'execution.failed' || type === 'execution.retrying') && attempt > 0 && `try ${attempt}`,
     error && printable(`${error.name}: ${error.message}`),
     reason && printable(reason),
-    count !== undefined && count > 1 && `${count} in a row`,
+    count !== undefined && count > 1 && (type.startsWith('dag_run.') ? `${count} steps` : `${count} in a row`),
     type === 'execution.retrying' && 'is tried again',
     nextFireAt && `next ${absolute(nextFireAt)}`,
     actor && `by ${printable(actor)}`,

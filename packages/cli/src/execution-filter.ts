@@ -1,4 +1,4 @@
-/** Which executions: the same options for listing, cancelling, retrying, replaying and purging. */
+/** Which executions: the same options for listing, cancelling, retrying, copying, replaying and purging. */
 import { type ExecutionFilter, executionStates, origins } from '@carillon/contract'
 import { systemClock } from '@carillon/sdk'
 import { type Command, InvalidArgumentError, Option } from 'commander'
@@ -13,20 +13,26 @@ export interface FilterOptions {
   pool?: string
   origin?: ExecutionFilter['origin']
   error?: string
+  reason?: string
   label?: Record<string, string>
   from?: string
   to?: string
 }
 
-export function addFilterOptions(command: Command, options: { state: boolean } = { state: true }): Command {
-  if (options.state) command.addOption(new Option('--state <state>', 'in this state').choices(executionStates))
+/** `pool`: the option's name, where --pool means another one. */
+export function addFilterOptions(
+  command: Command,
+  { state = true, pool = '--pool' }: { state?: boolean; pool?: string } = {},
+): Command {
+  if (state) command.addOption(new Option('--state <state>', 'in this state').choices(executionStates))
   const time = instantArgument(() => systemClock.now())
   return command
     .option('--job <id or key>', 'of this job')
     .option('--handler <name>', 'of this handler')
-    .option('--pool <name>', 'in this pool')
+    .option(`${pool} <name>`, 'in this pool')
     .addOption(new Option('--origin <origin>', 'born so').choices(origins))
-    .option('--error <name>', 'whose last error has this name')
+    .option('--error <name>', 'whose last error has this name; an empty one: without an error')
+    .option('--reason <word>', 'that ended for this reason')
     .option('--label <name=text>', 'with this label; may be repeated', label)
     .option('--from <time>', 'scheduled from then on: ISO 8601, or before now such as 2h', time)
     .option('--to <time>', 'scheduled before then', time)
@@ -34,9 +40,9 @@ export function addFilterOptions(command: Command, options: { state: boolean } =
 
 /** As a filter; null when nothing was said. */
 export async function filterOf(node: NodeClient, options: FilterOptions): Promise<ExecutionFilter | null> {
-  const { state, job, handler, pool, origin, error, label, from, to } = options
+  const { state, job, handler, pool, origin, error, reason, label, from, to } = options
   const jobId = job === undefined ? undefined : await jobIdOf(node, job)
-  const filter = { state, jobId, handler, pool, origin, error, labels: label, from, to }
+  const filter = { state, jobId, handler, pool, origin, error, reason, labels: label, from, to }
   const given = Object.entries(filter).filter(([, value]) => value !== undefined)
   return given.length === 0 ? null : (Object.fromEntries(given) as ExecutionFilter)
 }

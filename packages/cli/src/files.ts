@@ -38,6 +38,16 @@ export function parseYaml(source: string, path: string): ParsedYaml {
   }
 }
 
+/** The fields of one thing, as a file holds them. */
+export async function readYamlObject(
+  path: string,
+  { what, hint }: { what: string; hint: string },
+): Promise<Record<string, unknown>> {
+  const { value } = parseYaml(await readText(path), path)
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  throw new UsageError({ message: `${path} holds no ${what}`, hint })
+}
+
 /** An unquoted `*` begins an alias in YAML. */
 function unreadable(message: string): UsageError {
   const hint = /alias/i.test(message) ? 'Put cron expressions into quotes: schedule: "*/5 * * * *"' : undefined

@@ -2,7 +2,7 @@
 import { silentLogger } from '@carillon/contract/process'
 import { type Client, createClient } from '@carillon/sdk'
 
-export type NodeClient = Pick<Client, 'call' | 'events' | 'verify' | 'close'>
+export type NodeClient = Pick<Client, 'call' | 'events' | 'follow' | 'verify' | 'close'>
 
 export interface Reach {
   urls: readonly string[]

@@ -4,6 +4,8 @@ import { findPackageJSON } from 'node:module'
 import { Command, CommanderError, Option } from 'commander'
 import { registerApply } from './commands/apply.ts'
 import { registerAudit } from './commands/audit.ts'
+import { registerDagRuns } from './commands/dag-runs.ts'
+import { registerDags } from './commands/dags.ts'
 import { registerDeadLetters } from './commands/dead-letters.ts'
 import { registerDefaults } from './commands/defaults.ts'
 import { registerDemo } from './commands/demo.ts'
@@ -11,14 +13,18 @@ import { registerDev } from './commands/dev.ts'
 import { registerDoctor } from './commands/doctor.ts'
 import { registerEvents } from './commands/events.ts'
 import { registerExecutions } from './commands/executions.ts'
+import { registerFailures } from './commands/failures.ts'
+import { registerForecast } from './commands/forecast.ts'
 import { registerImport } from './commands/import.ts'
 import { registerJobs } from './commands/jobs.ts'
 import { registerMigrate } from './commands/migrate.ts'
 import { registerNext } from './commands/next.ts'
+import { registerNodes } from './commands/nodes.ts'
 import { registerOperations } from './commands/operations.ts'
 import { registerPools } from './commands/pools.ts'
 import { registerQuarantine } from './commands/quarantine.ts'
 import { registerServe } from './commands/serve.ts'
+import { registerStats } from './commands/stats.ts'
 import { registerTokens } from './commands/tokens.ts'
 import { registerVerify } from './commands/verify.ts'
 import { registerWorker } from './commands/worker.ts'
@@ -37,9 +43,19 @@ const registrars = [
     registerDoctor,
     registerAudit,
   ],
-  ...[registerJobs, registerExecutions, registerDeadLetters, registerPools, registerWorkers, registerOperations],
+  ...[
+    registerJobs,
+    registerExecutions,
+    registerDags,
+    registerDagRuns,
+    registerDeadLetters,
+    registerPools,
+    registerWorkers,
+    registerNodes,
+    registerOperations,
+  ],
   registerQuarantine,
-  ...[registerEvents, registerVerify],
+  ...[registerForecast, registerFailures, registerEvents, registerVerify, registerStats],
   ...[registerApply, registerImport, registerNext, registerDefaults],
 ]
 

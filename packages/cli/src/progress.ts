@@ -51,7 +51,8 @@ export async function followToEnd(context: Context, started: Operation, verb: st
   out.document(ended)
   const took =
     ended.finishedAt === null ? '' : ` in ${duration(Date.parse(ended.finishedAt) - Date.parse(ended.createdAt))}`
-  const skipped = ended.skipped > 0 ? `; ${ended.skipped} left alone, they had moved on` : ''
+  const why = ended.kind === 'COPY' ? 'they cannot be copied' : 'they had moved on'
+  const skipped = ended.skipped > 0 ? `; ${ended.skipped} left alone, ${why}` : ''
   out.line(`${out.state(ended.state)(ended.state)}  ${ended.done} ${verb}${took}${skipped}`)
   if (ended.state !== 'SUCCEEDED') throw new Negative(ended.error ?? '')
 }

@@ -5,7 +5,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Context } from './context.ts'
 import { addDatabaseOptions, type DatabaseOptions, databasePlace } from './database-options.ts'
 import { UsageError } from './failure.ts'
-import { addRedisOptions, type RedisOptions } from './redis-options.ts'
+import { addScaleOutOptions, type ScaleOutOptions, scaleOutSettings } from './scale-out-options.ts'
 import { addTargetOptions, type TargetOptions, targetSettings } from './target-options.ts'
 
 export interface ListenOptions extends DatabaseOptions {
@@ -14,7 +14,7 @@ export interface ListenOptions extends DatabaseOptions {
   logLevel: string
 }
 
-export interface ServeOptions extends ListenOptions, TargetOptions, RedisOptions {
+export interface ServeOptions extends ListenOptions, TargetOptions, ScaleOutOptions {
   auth?: 'on' | 'off'
   insecure?: boolean
   jwtSecret?: string
@@ -24,7 +24,8 @@ export interface ServeOptions extends ListenOptions, TargetOptions, RedisOptions
   jwtAudience?: string
   tlsCert?: string
   tlsKey?: string
-  leadership?: string
+  metricsPort?: number
+  metricsHost?: string
 }
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal']
@@ -49,13 +50,18 @@ export function addServeOptions(command: Command): Command {
     .option('--jwt-audience <name>', 'what aud must be')
     .option('--tls-cert <path>', 'PEM file with the certificate and its chain')
     .option('--tls-key <path>', 'PEM file with its key')
+  command
     .addOption(
-      new Option(
-        '--leadership <url>',
-        'etcd that elects the leaders of shards, instead of PostgreSQL: etcd://host:2379',
-      ).env('CARILLON_LEADERSHIP'),
+      new Option('--metrics-port <number>', 'a port for /metrics alone: plain HTTP, no tokens, every label')
+        .env('CARILLON_METRICS_PORT')
+        .argParser(portNumber),
     )
-  return addTargetOptions(addRedisOptions(command))
+    .addOption(
+      new Option('--metrics-host <address>', 'the address of that port; 127.0.0.1 unless given').env(
+        'CARILLON_METRICS_HOST',
+      ),
+    )
+  return addTargetOptions(addScaleOutOptions(command))
 }
 
 /** Every option of `serve`, for the reference. */
@@ -64,22 +70,19 @@ export function serveOptionList(): readonly Option[] {
 }
 
 export async function serveSettings(context: Context, options: ServeOptions): Promise<ServeSettings> {
-  const { host, port, insecure, tlsCert, tlsKey, leadership, hotWindow, signals } = options
+  const { host, port, insecure, tlsCert, tlsKey, metricsPort, metricsHost } = options
   if ((tlsCert === undefined) !== (tlsKey === undefined))
     throw new UsageError({ message: '--tls-cert and --tls-key go together', hint: 'Give both' })
   const auth = await authSettings(options)
-  const servers = {
-    ...(leadership !== undefined && { leadership }),
-    ...(hotWindow !== undefined && { hotWindow }),
-    ...(signals !== undefined && { signals }),
-  }
   return {
     host,
     port,
+    ...(metricsPort !== undefined && { metricsPort }),
+    ...(metricsHost !== undefined && { metricsHost }),
     ...databaseOf(context, options),
     ...(insecure && { insecure }),
     ...(auth && { auth }),
-    ...(Object.keys(servers).length > 0 && { engine: servers }),
+    ...scaleOutSettings(options),
     ...targetSettings(options),
     ...(tlsCert !== undefined && tlsKey !== undefined && { tls: { certFile: tlsCert, keyFile: tlsKey } }),
   }

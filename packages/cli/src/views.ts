@@ -36,6 +36,8 @@ export function scheduleOf(job: Job): string {
 export function targetOf({ target }: Pick<Job, 'target'>): string {
   if (target.http) return `${target.http.method ?? 'POST'} ${target.http.url}`
   if (target.shell) return `shell ${[target.shell.command, ...(target.shell.args ?? [])].join(' ')}`
+  if (target.kafka) return `kafka ${[target.kafka.cluster, target.kafka.topic].filter(Boolean).join('/')}`
+  if (target.lambda) return `lambda ${target.lambda.functionArn.replace(/^arn:[^:]+:lambda:/, '')}`
   return target.pool === undefined || target.pool === 'default'
     ? `${target.handler}`
     : `${target.handler} @ ${target.pool}`

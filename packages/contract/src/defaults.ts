@@ -37,6 +37,14 @@ export const limits = Object.freeze({
   errorBytes: 16 * 1024,
   labels: 16,
   nameLength: 200,
+  /** Of one graph. */
+  steps: 1_000,
+  /** Of one graph: dependencies of all steps together. */
+  dependencies: 20_000,
+  /** Of the condition of a step. */
+  conditionLength: 1_000,
+  /** Results that a step gets of the steps it depends on, together. */
+  stepInputBytes: 1024 * 1024,
   /** Of a cron expression. */
   scheduleLength: 1_000,
 })

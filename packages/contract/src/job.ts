@@ -96,4 +96,8 @@ export const retryPolicyFields = [
 ] as readonly string[]
 export const dedupeFields = ['key', 'while', 'windowSec', 'onDuplicate', 'maxWaitSec'] as readonly string[]
 export const dstFields = ['gap', 'overlap'] as readonly string[]
-export const targetFields = ['pool', 'handler', 'http', 'shell'] as readonly string[]
+/** Targets that a node runs itself. */
+export const builtInKinds = ['http', 'shell', 'kafka', 'lambda'] as const
+export type BuiltInKind = (typeof builtInKinds)[number]
+export type BuiltInTarget = Pick<WireJobInput['target'], BuiltInKind>
+export const targetFields = ['pool', 'handler', ...builtInKinds] as readonly string[]

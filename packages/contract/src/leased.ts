@@ -31,5 +31,6 @@ export function completeLeased(minimal: MinimalExecution): LeasedExecution {
     labels: minimal.labels ?? {},
     traceparent: minimal.traceparent ?? null,
     target: minimal.target ?? null,
+    dag: minimal.dag ?? null,
   }
 }

@@ -1,12 +1,21 @@
 /** The name that was probably meant: the same letters in another spelling, a forgotten unit, or a slip. */
 export function nearest(name: string, known: readonly string[]): string | null {
+  return nearestBy(knownForm, name, known)
+}
+
+/** The same among names that a caller sent: they are not kept. */
+export function nearestOf(name: string, sent: readonly string[]): string | null {
+  return nearestBy(formOf, name, sent)
+}
+
+function nearestBy(formOfKnown: (known: string) => Form, name: string, known: readonly string[]): string | null {
   if (name.length > longest) return null
   const wanted = formOf(name)
   if (wanted.plain === '') return null
   const allowed = wanted.plain.length <= 4 ? 1 : 2
   let best: { other: string; away: number } | null = null
   for (const other of known) {
-    const form = knownForm(other)
+    const form = formOfKnown(other)
     if (form.plain === wanted.plain) return other
     // `timeout` for `timeoutSec`, `retention` for `retentionDays`.
     if (form.plain.startsWith(wanted.plain) && units.has(form.plain.slice(wanted.plain.length))) return other

@@ -23,6 +23,24 @@ export type JobState = (typeof jobStates)[number]
 export const origins = ['SCHEDULE', 'TRIGGER', 'BACKFILL', 'SUBMIT', 'DAG'] as const
 export type Origin = (typeof origins)[number]
 
+export const dagStates = ['ACTIVE', 'DELETED'] as const
+export type DagState = (typeof dagStates)[number]
+
+export const dagRunStates = ['RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED'] as const
+export type DagRunState = (typeof dagRunStates)[number]
+
+/** How a step has ended that did not succeed. */
+export const failedStepStates = ['DEAD', 'CANCELLED', 'SKIPPED'] as const
+export type FailedStepState = (typeof failedStepStates)[number]
+
+/** Whether a step runs, by how the steps it depends on have ended. */
+export const runConditions = ['ALL_SUCCEEDED', 'ALL_DONE', 'ANY_FAILED'] as const
+export type RunCondition = (typeof runConditions)[number]
+
+/** What a step waits for instead of running a target. */
+export const awaited = ['SIGNAL'] as const
+export type Awaited = (typeof awaited)[number]
+
 export const overlapPolicies = ['ALLOW', 'FORBID', 'QUEUE_ONE', 'REPLACE'] as const
 export type OverlapPolicy = (typeof overlapPolicies)[number]
 
@@ -67,11 +85,15 @@ export type DedupeVerdict = (typeof dedupeVerdicts)[number]
 export const httpMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 export type HttpMethod = (typeof httpMethods)[number]
 
+/** AWS's own words. */
+export const invocationTypes = ['RequestResponse', 'Event'] as const
+export type InvocationType = (typeof invocationTypes)[number]
+
 /** What a token allows. */
-export const scopes = ['jobs:read', 'jobs:write', 'work', 'admin'] as const
+export const scopes = ['jobs:read', 'jobs:write', 'work', 'admin', 'metrics:read'] as const
 export type Scope = (typeof scopes)[number]
 
-export const operationKinds = ['CANCEL', 'RETRY', 'PURGE', 'BACKFILL'] as const
+export const operationKinds = ['CANCEL', 'RETRY', 'PURGE', 'BACKFILL', 'COPY'] as const
 export type OperationKind = (typeof operationKinds)[number]
 
 export const operationStates = ['RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED'] as const
@@ -101,17 +123,22 @@ export const eventTypes = [
   'job.completed',
   'execution.fired',
   'execution.started',
+  'execution.progress',
   'execution.succeeded',
   'execution.failed',
   'execution.retrying',
   'execution.dead',
   'execution.cancelled',
   'execution.skipped',
+  'dag_run.started',
+  'dag_run.succeeded',
+  'dag_run.failed',
+  'dag_run.cancelled',
 ] as const
 export type EventType = (typeof eventTypes)[number]
 
 /** What a listener may ask for: a type, or all that begin alike. */
-export const eventFilters = [...eventTypes, 'job.*', 'execution.*'] as const
+export const eventFilters = [...eventTypes, 'job.*', 'execution.*', 'dag_run.*'] as const
 export type EventTypeFilter = (typeof eventFilters)[number]
 
 /** What `verify` finds, by kind, each with its reasons. */
@@ -191,3 +218,6 @@ export interface RetryPolicy {
   /** Names of errors that end the execution at once. */
   nonRetryableErrors?: string[]
 }
+
+/** Of the messages in topics of ready executions; raised when readers of the version before could not understand them. */
+export const readyMessageVersion = 1

@@ -8,24 +8,37 @@ import { pointerTo } from './pointer.ts'
  * The contract of a handler, shared by those who enqueue and those who run it.
  *
  * `Input` is what is enqueued, `Payload` what the handler sees after its schema; `Returned` is what the handler returns,
- * `Result` what is kept. Where a schema transforms nothing the two of a pair are the same.
+ * `Result` what is kept. Where a schema transforms nothing the two of a pair are the same. `Needs` has the results of other steps
+ * without which it cannot run, by their names; with any, it runs as a step of a graph only.
  */
-export interface HandlerDefinition<Input = unknown, Payload = Input, Returned = unknown, Result = Returned> {
+export interface HandlerDefinition<
+  Input = unknown,
+  Payload = Input,
+  Returned = unknown,
+  Result = Returned,
+  Needs = undefined,
+> {
   readonly name: string
   readonly pool: string
   readonly payload?: StandardSchemaV1<Input, Payload>
   readonly result?: StandardSchemaV1<Returned, Result>
+  readonly needs?: Needed<Needs>
+}
+
+/** The handlers whose results are needed, by the names of their steps. */
+export type Needed<Needs> = {
+  readonly [Step in keyof Needs]: HandlerOf<unknown, unknown, unknown, Needs[Step], unknown>
 }
 
 /** A handler as it is enqueued and scheduled: its definition, or what `implementHandler` made of it. */
-export type HandlerOf<Input, Payload, Returned, Result> =
-  | HandlerDefinition<Input, Payload, Returned, Result>
-  | { readonly definition: HandlerDefinition<Input, Payload, Returned, Result> }
+export type HandlerOf<Input, Payload, Returned, Result, Needs = undefined> =
+  | HandlerDefinition<Input, Payload, Returned, Result, Needs>
+  | { readonly definition: HandlerDefinition<Input, Payload, Returned, Result, Needs> }
 
 /** The definition of either. Throws VALIDATION for anything else, such as the bare name of a handler. */
-export function definitionOf<Input, Payload, Returned, Result>(
-  handler: HandlerOf<Input, Payload, Returned, Result>,
-): HandlerDefinition<Input, Payload, Returned, Result> {
+export function definitionOf<Input, Payload, Returned, Result, Needs = undefined>(
+  handler: HandlerOf<Input, Payload, Returned, Result, Needs>,
+): HandlerDefinition<Input, Payload, Returned, Result, Needs> {
   if (typeof handler === 'object' && handler !== null) {
     if ('definition' in handler) return definitionOf(handler.definition)
     if (typeof handler.name === 'string' && typeof handler.pool === 'string') return handler
@@ -37,15 +50,17 @@ export function definitionOf<Input, Payload, Returned, Result>(
   })
 }
 
-const handlerOptionNames = ['name', 'pool', 'payload', 'result']
+const handlerOptionNames = ['name', 'pool', 'payload', 'result', 'needs']
 
-export interface HandlerOptions<Input, Payload, Returned, Result> {
+export interface HandlerOptions<Input, Payload, Returned, Result, Needs = undefined> {
   name: string
   /** The pool whose workers run it. */
   pool?: string
   /** Any Standard Schema (Zod, Valibot, ArkType, …). It sees the payload as it comes out of JSON. */
   payload?: StandardSchemaV1<Input, Payload>
   result?: StandardSchemaV1<Returned, Result>
+  /** Steps of the same graph without whose results it cannot run: what runs them, by their names. See `defineDag`. */
+  needs?: Needed<Needs>
 }
 
 /**
@@ -66,16 +81,28 @@ export interface HandlerOptions<Input, Payload, Returned, Result> {
  * export const cleanUp = defineHandler<{ olderThanDays: number }>({ name: 'clean_up' })
  * ```
  */
-export function defineHandler<Input = unknown, Payload = Input, Returned = unknown, Result = Returned>(
-  options: HandlerOptions<Input, Payload, Returned, Result>,
-): HandlerDefinition<Input, Payload, Returned, Result> {
+export function defineHandler<
+  Input = unknown,
+  Payload = Input,
+  Returned = unknown,
+  Result = Returned,
+  Needs = undefined,
+>(
+  options: HandlerOptions<Input, Payload, Returned, Result, Needs>,
+): HandlerDefinition<Input, Payload, Returned, Result, Needs> {
   checkOptions(options, handlerOptionNames)
   return Object.freeze({
     name: checkName('handler', options.name),
     pool: checkName('pool', options.pool ?? defaults.pool),
     ...(options.payload && { payload: options.payload }),
     ...(options.result && { result: options.result }),
+    ...(options.needs && { needs: neededOf(options.needs) }),
   })
+}
+
+function neededOf<Needs>(needs: Needed<Needs>): Needed<Needs> {
+  for (const handler of Object.values(needs)) definitionOf(handler as HandlerOf<unknown, unknown, unknown, unknown>)
+  return Object.freeze({ ...needs })
 }
 
 /**
@@ -91,7 +118,7 @@ export function defineHandler<Input = unknown, Payload = Input, Returned = unkno
  * ```
  */
 export async function validatePayload<Input>(
-  definition: HandlerDefinition<Input, unknown, unknown, unknown>,
+  definition: HandlerDefinition<Input, unknown, unknown, unknown, unknown>,
   value: NoInfer<Input>,
 ): Promise<string> {
   const text = encodeJson(value, 'payload')
@@ -104,7 +131,7 @@ export async function validatePayload<Input>(
 
 /** The same for many: without a schema, nothing is waited for. */
 export async function validatePayloads<Input>(
-  definition: HandlerDefinition<Input, unknown, unknown, unknown>,
+  definition: HandlerDefinition<Input, unknown, unknown, unknown, unknown>,
   values: readonly NoInfer<Input>[],
 ): Promise<string[]> {
   if (definition.payload === undefined) return values.map((value) => encodeJson(value, 'payload'))

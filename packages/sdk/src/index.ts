@@ -1,13 +1,16 @@
 import './node-version.ts'
 
 export type { EnqueueOptions, ScheduleOptions } from '@carillon/contract'
+export { type VerifyOptions, type VerifyResult, type VerifyVerdict, verifyAll } from '@carillon/contract'
 export { type Clock, type Logger, systemClock } from '@carillon/contract/process'
 export { Client, type ClientOptions, createClient } from './client/client.ts'
+export { DagCalls, DagRunCalls } from './client/dags.ts'
 export type { EventsOptions } from './client/events.ts'
+export type { FollowOptions } from './client/follow.ts'
 export { type Call, ExecutionCalls, InstallationCalls, JobCalls, PoolCalls } from './client/groups.ts'
 export { type EndedExecution, ExecutionFailed, ExecutionHandle } from './client/handle.ts'
 export type { CallAnswer, CallInput, OperationId } from './client/operations.ts'
-export { type VerifyOptions, type VerifyResult, type VerifyVerdict, verifyAll } from './client/verify.ts'
+export { type AddedStep, DagBuilder, type DagOptions, defineDag, type StepOptions } from './dag.ts'
 export { type AbortCode, AbortReason, Deferred, PermanentError, RetryLater } from './errors.ts'
 export {
   defineHandler,
@@ -41,6 +44,7 @@ export {
   implementHandler,
   type RegisteredHandler,
 } from './worker/running/registered-handler.ts'
+export type { EndedStepState, StepContext } from './worker/running/step-context.ts'
 export type * from './worker/transport.ts'
 export { Worker } from './worker/worker.ts'
 export type { WorkerHealth, WorkerOptions, WorkerStats } from './worker/worker-options.ts'

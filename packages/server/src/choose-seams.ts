@@ -1,6 +1,7 @@
 /** The versions of the seams that the settings ask for: PostgreSQL's unless another server is named. */
 import type { EngineConfig } from './config/engine-config.ts'
 import { etcdPlace } from './config/etcd-place.ts'
+import { kafkaPlace } from './config/kafka-place.ts'
 import { redisAddress } from './config/redis-address.ts'
 import type { DueSource } from './due-source/port.ts'
 import { PostgresDueSource } from './due-source/postgres.ts'
@@ -16,6 +17,9 @@ import { PostgresLiveness } from './liveness/postgres.ts'
 import { RedisLiveness } from './liveness/redis.ts'
 import type { Logger } from './observability/logger.ts'
 import type { Metrics } from './observability/metrics.ts'
+import { KafkaQueues } from './queue/kafka/queues.ts'
+import type { Queues } from './queue/port.ts'
+import { postgresQueues } from './queue/postgres.ts'
 import { RedisConnection } from './redis/connection.ts'
 import { NotifySignals } from './signals/notify.ts'
 import type { Signals } from './signals/port.ts'
@@ -28,9 +32,13 @@ import { readInstallation } from './store/partitions/manage.ts'
 import type { Isolation } from './store/quarantine/isolation.ts'
 import { readLiveNodes } from './store/shards/nodes.ts'
 
+/** What a status read that Redis cannot answer waits for others to be read with it. */
+const statusGatherMs = 5
+
 export interface Seams {
   leadership: Leadership
   dueSource: DueSource
+  queues: Queues
   signals: Signals
   liveness: WorkerLiveness
   statusReads: StatusReads
@@ -63,22 +71,22 @@ export function chooseSeams(wiring: SeamWiring, given: Partial<Seams>): Seams & 
       ? new PostgresLeadership(electing)
       : new EtcdLeadership({
           ...{ ...electing, place: etcdPlace(config.leadership) },
-          onAway: (away) => metrics.serverAway('etcd', away),
+          onAway: (away) => metrics.seams.serverAway('etcd', 'leadership', away),
         }))
   const alone = () => leadership.alone()
   const watching = { database, keepAlive, logger, everyMs: config.sweepEveryMs, lostMs: config.workerLostMs }
   const connections = new Map<string, RedisConnection>()
-  const onFallback = (seam: string) => () => metrics.fellBack(seam)
+  const installationId = async () => (await readInstallation(database)).installationId
+  const onFallback = (seam: string) => () => metrics.seams.fellBack(seam)
   /** Seams that name the same Redis share a connection. */
   const connect = (setting: 'hotWindow' | 'signals'): RedisConnection | null => {
     const url = config[setting]
     if (url === undefined) return null
     const known = connections.get(url)
     if (known !== undefined) return known
-    const installationId = async () => (await readInstallation(database)).installationId
     const redis = new RedisConnection({ address: redisAddress(url, setting), installationId, logger })
-    redis.onAway(() => metrics.serverAway('redis', true))
-    redis.onBack(() => metrics.serverAway('redis', false))
+    redis.onAway(() => metrics.seams.serverAway('redis', setting, true))
+    redis.onBack(() => metrics.seams.serverAway('redis', setting, false))
     connections.set(url, redis)
     return redis
   }
@@ -89,10 +97,23 @@ export function chooseSeams(wiring: SeamWiring, given: Partial<Seams>): Seams & 
     (window === null
       ? new PostgresDueSource(reading)
       : new RedisDueSource({ ...reading, redis: window, logger, onFallback: onFallback('due source') }))
+  const kafka =
+    config.queue === undefined || given.queues
+      ? null
+      : new KafkaQueues({
+          ...{ address: kafkaPlace(config.queue, 'queue'), database, clock, nodeName, installationId, logger },
+          figures: metrics.seams.relay,
+          onFallback: onFallback('queue'),
+          onAway: (away) => metrics.seams.serverAway('kafka', 'queue', away),
+        })
   const redis = connect('signals')
+  const shared = {
+    ...{ leadership, dueSource, queues: given.queues ?? kafka ?? postgresQueues(clock) },
+    connections: [...connections.values(), ...(kafka === null ? [] : [kafka])],
+  }
   if (redis === null) {
     return {
-      ...{ leadership, dueSource, connections: [...connections.values()] },
+      ...shared,
       signals: given.signals ?? new NotifySignals({ database, nodeId, alone, logger }),
       liveness: given.liveness ?? new PostgresLiveness(watching),
       statusReads: given.statusReads ?? new PostgresStatusReads(database),
@@ -101,7 +122,7 @@ export function chooseSeams(wiring: SeamWiring, given: Partial<Seams>): Seams & 
   const notify = new NotifySignals({ database, nodeId, alone, hearsOtherwise: () => !redis.isAway(), logger })
   const liveNodes = () => readLiveNodes(database)
   return {
-    ...{ leadership, dueSource, connections: [...connections.values()] },
+    ...shared,
     signals:
       given.signals ??
       new RedisSignals({ redis, notify, nodeId, alone, liveNodes, workers, logger, onFallback: onFallback('signals') }),
@@ -110,7 +131,9 @@ export function chooseSeams(wiring: SeamWiring, given: Partial<Seams>): Seams & 
       given.statusReads ??
       new RedisStatusReads({
         ...{ redis, clock, postgres: new PostgresStatusReads(database) },
+        gathering: new PostgresStatusReads(database, { gatherMs: statusGatherMs }),
         onFallback: onFallback('status reads'),
+        onRead: (isHit) => metrics.seams.statusRead(isHit),
       }),
   }
 }

@@ -11,12 +11,20 @@ import { VirtualTimes } from './admission/virtual-times.ts'
 import { chooseSeams, type Seams } from './choose-seams.ts'
 import { Completion } from './completion/completion.ts'
 import type { EngineConfig } from './config/engine-config.ts'
+import { kafkaPlace } from './config/kafka-place.ts'
+import { Advancer } from './dags/advancer.ts'
+import { Dags } from './dags/dags.ts'
+import { DagRuns } from './dags/runs.ts'
 import { Dispatcher } from './dispatch/dispatcher.ts'
 import { newId } from './domain/identity.ts'
 import { Events } from './events/events.ts'
+import { KafkaPublisher } from './events/kafka-publisher.ts'
 import { Ends } from './executions/ends.ts'
 import { Executions } from './executions/executions.ts'
 import { Explainer } from './executions/explainer.ts'
+import { LogFeed } from './executions/log-feed.ts'
+import { Forecasts } from './forecast/forecasts.ts'
+import { installationDuties } from './installation-duties.ts'
 import { FailureWatch } from './jobs/failure-watch.ts'
 import { Jobs } from './jobs/jobs.ts'
 import { KnownPools } from './jobs/pools.ts'
@@ -25,16 +33,19 @@ import { type KeepAlive, type KeepAliveSettings, KeepAliveThread } from './keep-
 import { monotonicMs, OffsetClock } from './lib/clock.ts'
 import type { Service } from './lib/service.ts'
 import './lib/temporal.ts'
+import { serverVersion } from './lib/version.ts'
 import type { WorkerLiveness } from './liveness/port.ts'
+import type { Activity } from './observability/activity.ts'
 import { deadLetterLog } from './observability/dead-letter-log.ts'
 import type { Logger } from './observability/logger.ts'
 import { Metrics } from './observability/metrics.ts'
 import { Operations } from './operations/operations.ts'
 import { Operator } from './operations/operator.ts'
 import { Quarantine } from './quarantine/quarantine.ts'
-import { PostgresPoolQueue } from './queue/postgres.ts'
 import { Scheduler } from './scheduling/scheduler.ts'
 import type { Signals } from './signals/port.ts'
+import { Figures } from './stats/figures.ts'
+import type { Stats } from './stats/stats.ts'
 import { Database } from './store/database.ts'
 import { migrate } from './store/migrate.ts'
 import { requireSessions } from './store/pooling.ts'
@@ -43,16 +54,12 @@ import { waitOut } from './store/wait-out.ts'
 import { DedupeSettler } from './submissions/dedupe-settler.ts'
 import { Submissions } from './submissions/submissions.ts'
 import { BoundTokens } from './targets/bound-tokens.ts'
-import { AuditKeeper } from './upkeep/audit-keeper.ts'
 import { ClockOffsetMonitor } from './upkeep/clock-offset-monitor.ts'
 import { Duties } from './upkeep/duties.ts'
-import { EventPruner } from './upkeep/event-pruner.ts'
-import { Inspector } from './upkeep/inspector.ts'
+import { NodeRecorder } from './upkeep/node-recorder.ts'
 import { Partitioner } from './upkeep/partitioner.ts'
-import { Pruner } from './upkeep/pruner.ts'
+import { Sampler } from './upkeep/sampler.ts'
 import { Sweeper } from './upkeep/sweeper.ts'
-import { TzWatcher } from './upkeep/tz-watcher.ts'
-import { Verifier } from './verification/verifier.ts'
 import { WorkerSessions } from './workers/worker-sessions.ts'
 
 /** Parts that may be replaced: for tests and simulation, whose time is not the machine's. */
@@ -70,22 +77,31 @@ export interface EngineParts extends Partial<Seams> {
 }
 
 const startPatienceMs = 30_000
+/** How often workers send what their handlers have logged. */
+const logEveryMs = 1_000
 
 export class Engine implements Service {
   readonly nodeId: string
+  readonly node: { readonly name: string; readonly version: string }
   readonly database: Database
   readonly clock: OffsetClock
   readonly signals: Signals
   readonly metrics: Metrics
+  readonly activity: Activity
   readonly jobs: Jobs
   readonly submitter: Submitter
   readonly submissions: Submissions
   readonly executions: Executions
+  readonly dags: Dags
+  readonly dagRuns: DagRuns
   readonly explainer: Explainer
   readonly operations: Operations
   readonly quarantine: Quarantine
+  readonly stats: Stats
   readonly ends: Ends
+  readonly forecasts: Forecasts
   readonly events: Events
+  readonly logFeed: LogFeed
   readonly workerSessions: WorkerSessions
   readonly maxPollMs: number
   readonly completion: Completion
@@ -101,7 +117,7 @@ export class Engine implements Service {
   readonly #dedupeSettler: DedupeSettler
   /** Single runs of the loops, for callers that set the clock. */
   readonly byHand: Readonly<
-    Record<'fire' | 'sweep' | 'compareHeld' | 'operate' | 'pauseFailing', () => Promise<unknown>>
+    Record<'fire' | 'advance' | 'sweep' | 'compareHeld' | 'operate' | 'pauseFailing', () => Promise<unknown>>
   >
   readonly #services: Service[]
   readonly #stopOrder: Service[]
@@ -115,6 +131,7 @@ export class Engine implements Service {
     this.#logger = logger
     this.metrics = parts.metrics ?? new Metrics()
     this.nodeId = newId(Math.floor(monotonicMs()))
+    this.node = { name: config.nodeName, version: serverVersion }
     const clock = parts.clock ?? new OffsetClock()
     const database =
       parts.database ??
@@ -125,6 +142,12 @@ export class Engine implements Service {
         statementTimeoutMs: config.statementTimeoutMs,
         applicationName: `carillon ${config.nodeName}`,
       })
+    const figuresEveryMs = config.figuresEveryMs
+    const { nodeId, metrics } = this
+    const figures = new Figures({ database, clock, nodeId, metrics, everyMs: figuresEveryMs, logger })
+    const { activity, byId, leasedWork, recorder, stats } = figures
+    this.activity = activity
+    this.stats = stats
     const clockOffset = new ClockOffsetMonitor({ database, clock, everyMs: config.renewEveryMs, logger })
     const keepAliveSettings: KeepAliveSettings = {
       databaseUrl: config.directUrl ?? config.databaseUrl,
@@ -133,8 +156,8 @@ export class Engine implements Service {
       answerWithinMs: config.leaseMs,
     }
     const keepAlive = parts.keepAlive?.(keepAliveSettings) ?? new KeepAliveThread(keepAliveSettings, logger)
-    const isolation = new Isolation({ database, logger, onSetAside: (source) => this.metrics.setAside(source) })
-    const { leadership, dueSource, signals, liveness, statusReads, connections } = chooseSeams(
+    const isolation = new Isolation({ database, logger, onSetAside: (source) => this.metrics.node.setAside(source) })
+    const { leadership, dueSource, queues, signals, liveness, statusReads, connections } = chooseSeams(
       {
         ...{ config, nodeId: this.nodeId, database, isolation, keepAlive, clock, metrics: this.metrics, logger },
         workers: () => this.workerSessions.workerIds(),
@@ -145,10 +168,15 @@ export class Engine implements Service {
     signals.subscribe((signal) => {
       if (signal.kind === 'SHARDS') leadership.wake()
     })
-    const onMoved = (jobIds: readonly string[]) => dueSource.moved(jobIds)
+    this.forecasts = new Forecasts({ database, clock, logger })
+    const onMoved = (jobIds: readonly string[]) => {
+      dueSource.moved(jobIds)
+      this.forecasts.changed()
+    }
     const virtualTimes = new VirtualTimes({ database, logger })
     const tag = createTagger(database, virtualTimes)
     const receipts = new Receipts({ database, nodeId: this.nodeId, clock, logger })
+    const onSubmitted = (items: { tenant: string; executionId: string }[]) => receipts.acknowledged(items)
     const scheduler = new Scheduler({
       database,
       isolation,
@@ -157,7 +185,8 @@ export class Engine implements Service {
       signals,
       clock,
       tag,
-      onSubmitted: (items) => receipts.acknowledged(items),
+      onSubmitted,
+      activity,
       pollMs: config.pollMs,
       windowMs: config.windowMs,
       logger,
@@ -165,7 +194,7 @@ export class Engine implements Service {
     const onDead = (executionIds: string[]) => this.#failures.died(executionIds)
     const onDeadLetters = deadLetterLog(logger)
     const completion = new Completion({
-      ...{ database, signals, clock, isolation, onDead, onDeadLetters },
+      ...{ database, signals, clock, isolation, onDead, onDeadLetters, activity, leasedWork },
       chance: parts.chance,
     })
     const dispatcher = new Dispatcher({
@@ -176,9 +205,9 @@ export class Engine implements Service {
       pollMs: config.pollMs,
       logger,
       mayLease: (workerId) => this.workerSessions.mayLease(workerId),
-      queueOf: (pool) =>
-        new PostgresPoolQueue({ clock, onLeased: (lane, highest) => virtualTimes.leased(pool, lane, highest) }),
+      queueOf: (pool) => queues.of(pool, (lane, highest) => virtualTimes.leased(pool, lane, highest)),
       onUndelivered: (leases) => this.workerSessions.undelivered(leases),
+      ...{ activity, leasedWork },
     })
     const partitioner = new Partitioner({ database, clock, logger })
     const sweeper = new Sweeper({
@@ -191,31 +220,22 @@ export class Engine implements Service {
       onDead: (executionIds) => {
         onDeadLetters(executionIds.map((executionId) => ({ executionId, reason: 'DEADLINE', error: null })))
         onDead(executionIds)
+        byId.ended('DEAD', executionIds)
       },
+      onSkipped: (executionIds) => byId.ended('SKIPPED', executionIds),
       end: async ({ executionId, fence }, said) =>
         (await completion.end({ executionId, fence, actor: 'sweeper', from: 'NODE', said })) === 'ACCEPTED',
     })
-    const inspector = new Inspector({ database, isolation })
-    const pruner = new Pruner({ database })
-    const auditKeeper = new AuditKeeper({ database })
-    const eventPruner = new EventPruner({ database })
-    const tzVersion = parts.tzVersion ?? process.versions.tz ?? 'unknown'
-    const tzWatcher = new TzWatcher({ database, clock, logger, tzVersion, onMoved })
-    const verifier = new Verifier({ database, clock, logger, lostMs: config.workerLostMs, monotonic: parts.monotonic })
+    const sampler = new Sampler({
+      ...{ database, clock, leadership, metrics: this.metrics.sampled, everyMs: figuresEveryMs, logger },
+    })
     const duties = new Duties({
-      leadership,
-      logger,
-      duties: [
-        { name: 'sweeper', everyMs: config.sweepEveryMs, runOnce: () => sweeper.runOnce({ sparing: true }) },
-        { name: 'inspector', everyMs: 10_000, runOnce: async () => void (await inspector.runOnce()) },
-        { name: 'partitioner', everyMs: 3_600_000, runOnce: () => partitioner.runOnce() },
-        { name: 'event pruner', everyMs: 60_000, runOnce: () => eventPruner.runOnce() },
-        { name: 'audit keeper', everyMs: 60_000, runOnce: () => auditKeeper.runOnce() },
-        { name: 'pruner', everyMs: 3_600_000, runOnce: () => pruner.runOnce() },
-        { name: 'tz watcher', everyMs: 3_600_000, runOnce: () => tzWatcher.runOnce() },
-        { name: 'verifier', everyMs: 60_000, runOnce: () => verifier.runOnce() },
-        { name: 'dedupe settler', everyMs: config.pollMs, runOnce: () => this.#dedupeSettler.runOnce() },
-      ],
+      ...{ leadership, logger, metrics: this.metrics.node },
+      duties: installationDuties({
+        ...{ config, database, clock, isolation, logger, sweeper, partitioner, onMoved, monotonic: parts.monotonic },
+        tzVersion: parts.tzVersion ?? process.versions.tz ?? 'unknown',
+        settleDedupes: () => this.#dedupeSettler.runOnce(),
+      }),
     })
     this.database = database
     this.clock = clock
@@ -224,16 +244,53 @@ export class Engine implements Service {
     this.tag = tag
     const pools = new KnownPools(database)
     const handOver = new HandOver({ database, virtualTimes, fill: (pool, write) => dispatcher.fill(pool, write) })
-    const submitter = new Submitter({ database, tag, signals, handOver, receipts, onMoved })
-    this.jobs = new Jobs({ database, signals, clock, tag, pools, targets: options.targets ?? workersOnly, onMoved })
-    this.submissions = new Submissions({ database, clock, jobs: this.jobs, submitter })
-    this.#dedupeSettler = new DedupeSettler({ database, clock, jobs: this.jobs, submitter, logger })
+    const submitter = new Submitter({ database, tag, signals, handOver, receipts, onMoved, activity })
+    this.jobs = new Jobs({
+      ...{ database, signals, clock, tag, pools, targets: options.targets ?? workersOnly, onMoved, activity },
+    })
+    this.submissions = new Submissions({ database, clock, jobs: this.jobs, submitter, activity })
+    this.#dedupeSettler = new DedupeSettler({ database, clock, jobs: this.jobs, submitter, activity, logger })
     this.ends = new Ends({ statusReads, signals, logger })
     this.events = new Events({ database, logger, isolation })
-    this.executions = new Executions({ database, statusReads, signals, clock, jobs: this.jobs, ends: this.ends })
+    this.logFeed = new LogFeed({ database, signals, logger })
+    const publishers =
+      config.publishEvents === undefined
+        ? []
+        : [
+            new KafkaPublisher({
+              ...{ database, isolation, leadership, nodeName: config.nodeName, logger },
+              address: kafkaPlace(config.publishEvents, 'publishEvents'),
+              onAway: (away) => this.metrics.seams.serverAway('kafka', 'events', away),
+              onPublished: (topic, count) => this.metrics.seams.published(topic, count),
+            }),
+          ]
+    this.executions = new Executions({
+      ...{ database, statusReads, signals, clock, jobs: this.jobs, ends: this.ends },
+      onCancelled: (ids) => byId.ended('CANCELLED', ids),
+    })
+    this.dags = new Dags({ database, clock, jobs: this.jobs })
+    this.dagRuns = new DagRuns({
+      ...{ database, clock, signals, activity },
+      onCancelled: (ids) => byId.ended('CANCELLED', ids),
+    })
+    const advancer = new Advancer({
+      ...{ database, leadership, signals, clock, tag, pollMs: config.pollMs, logger },
+      onEnded: (state, ids) => byId.ended(state, ids),
+    })
     this.explainer = new Explainer({ database, clock, executions: this.executions, suspectMs: config.workerSuspectMs })
-    const operator = new Operator({ database, signals, clock, logger, isolation, everyMs: config.pollMs, onMoved })
-    this.operations = new Operations({ database, clock, wake: () => operator.wake() })
+    const operator = new Operator({
+      ...{ database, signals, clock, logger, isolation, everyMs: config.pollMs, tag, onMoved },
+      onSubmitted: (items) => {
+        onSubmitted(items)
+        byId.created(
+          'SUBMIT',
+          items.map(({ executionId }) => executionId),
+        )
+      },
+      onCancelled: (ids) => byId.ended('CANCELLED', ids),
+      onBackfilled: (ids) => byId.created('BACKFILL', ids),
+    })
+    this.operations = new Operations({ database, clock, pools, wake: () => operator.wake() })
     this.quarantine = new Quarantine({ database, jobs: this.jobs, signals, clock })
     this.submitter = submitter
     this.workerSessions = new WorkerSessions({
@@ -242,46 +299,45 @@ export class Engine implements Service {
         heartbeatEveryMs: config.heartbeatEveryMs,
         suspectAfterMs: config.workerSuspectMs,
         lostAfterMs: config.workerLostMs,
+        logEveryMs,
       },
       maxWaiting: config.maxWaiting,
       monotonic: parts.monotonic,
       maxPools: config.maxPoolsPerTenant,
     })
     this.completion = completion
+    this.metrics.node.readFrom(() => ({
+      clockOffsetMs: clock.offsetMs,
+      connections: database.connections,
+      workers: this.workerSessions.workerIds().length,
+    }))
     this.#failures = new FailureWatch({ database, jobs: this.jobs, logger })
     this.tokens = new BoundTokens(database)
     this.#partitioner = partitioner
     this.#clockOffset = clockOffset
     this.byHand = {
       fire: () => this.#dedupeSettler.runOnce().then(() => scheduler.runOnce()),
+      advance: () => advancer.runOnce(),
       sweep: () => sweeper.runOnce(),
       compareHeld: () => this.workerSessions.compareHeld(),
       operate: () => operator.runOnce(),
       pauseFailing: () => this.#failures.idle(),
     }
-    const later = [liveness, scheduler, duties, this.ends, this.events, operator, receipts]
+    const nodeRecorder = new NodeRecorder({
+      ...{ database, clock, logger, nodeId: this.nodeId, node: this.node },
+      workers: () => this.workerSessions.workerIds().length,
+      away: () => this.metrics.seams.serversAway(),
+    })
+    const listeners = [this.ends, this.events, this.logFeed]
     this.#services = [
-      clockOffset,
-      ...connections,
-      signals,
-      keepAlive,
-      leadership,
-      virtualTimes,
-      dispatcher,
-      this.workerSessions,
-      ...later,
+      ...[clockOffset, ...connections, signals, keepAlive, leadership, virtualTimes, dispatcher, this.workerSessions],
+      ...[this.forecasts, liveness, scheduler, advancer, duties, sampler, recorder, nodeRecorder],
+      ...[...listeners, ...publishers, operator, receipts],
     ]
-    const earlier = [operator, this.events, this.ends, this.workerSessions, duties, liveness, scheduler]
     this.#stopOrder = [
-      ...earlier,
-      receipts,
-      dispatcher,
-      virtualTimes,
-      leadership,
-      keepAlive,
-      signals,
-      ...connections,
-      clockOffset,
+      ...[nodeRecorder, this.forecasts, ...publishers, operator, ...listeners.toReversed()],
+      ...[this.workerSessions, sampler, duties, liveness, scheduler, advancer, receipts, dispatcher, recorder],
+      ...[virtualTimes, leadership, keepAlive, signals, ...connections, clockOffset],
     ]
   }
 

@@ -86,4 +86,22 @@ export const sqlVariants: Variant[] = [
     what: 'A request that was answered before is done again.',
     sql: [{ name: 'claim_answers', from: `return coalesce(v_taken, '{}')`, to: `return '{}'` }],
   },
+  {
+    name: 'count-down-from-memory',
+    what: 'RELEASE reads how many steps are waited for without a lock, and writes one less than it read.',
+    sql: [
+      {
+        name: 'release_steps',
+        from: 'perform from unnest(v_ids) i(id) join carillon.blocked b on b.execution_id = i.id order by b.execution_id for update of b;',
+        to: `select array_agg(greatest(coalesce(b.remaining - i.done, 0), 0) order by i.id) into v_done
+          from unnest(v_ids, v_done) i(id, done) left join carillon.blocked b on b.execution_id = i.id;`,
+      },
+      { name: 'release_steps', from: 'remaining = b.remaining - t.done', to: 'remaining = t.done' },
+    ],
+  },
+  {
+    name: 'advance-epoch-not-checked',
+    what: 'A leader that was replaced goes on advancing runs.',
+    sql: [{ name: 'advance', from: 'carillon.hold_shards(p_shards, p_epochs)', to: 'p_shards' }],
+  },
 ]

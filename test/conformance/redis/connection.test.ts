@@ -46,7 +46,7 @@ redis.describe('a connection to Redis', () => {
     const server = await ownServer()
     await server.stop()
     const connection = new RedisConnection({
-      address: { kind: 'SERVER', url: server.url },
+      address: { kind: 'SERVER', url: server.url, tls: null },
       installationId: async () => 'i',
       logger: createLogger('silent'),
     })

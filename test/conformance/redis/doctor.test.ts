@@ -24,9 +24,9 @@ redis.describe('what operators are told of Redis', () => {
 
   it('metrics say whether it is away and how often PostgreSQL was asked instead', async () => {
     const metrics = new Metrics()
-    metrics.serverAway('redis', true)
-    metrics.fellBack('liveness')
-    const text = await metrics.text({}, null)
+    metrics.seams.serverAway('redis', 'signals', true)
+    metrics.seams.fellBack('liveness')
+    const text = await metrics.text({ whole: true })
     expect(text).toContain('carillon_server_away{server="redis"} 1')
     expect(text).toContain('carillon_fallbacks_total{seam="liveness"} 1')
   })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { RedisDueSource } from '../../../packages/server/src/due-source/redis.ts'
 import type { Leadership } from '../../../packages/server/src/leadership/port.ts'
+import { ShardList } from '../../../packages/server/src/leadership/shard-list.ts'
 import { monotonicMs } from '../../../packages/server/src/lib/clock.ts'
 import { createLogger } from '../../../packages/server/src/observability/logger.ts'
 import type { RedisConnection } from '../../../packages/server/src/redis/connection.ts'
@@ -30,6 +31,8 @@ redis.describe('with Redis', () => {
     let source: RedisDueSource
     let scheduler: Scheduler
     let fallbacks: number
+    /** What the node leads, as its leadership says. */
+    let led: ShardList
 
     beforeEach(async () => {
       store = await openStore({ shardCount: 4 })
@@ -54,9 +57,11 @@ redis.describe('with Redis', () => {
       const isolation = new Isolation({ database, logger })
       const onFallback = () => fallbacks++
       source = new RedisDueSource({ redis: connection, database, clock, isolation, logger, onFallback })
+      led = new ShardList(logger)
+      led.set(store.led)
       const leadership: Leadership = {
-        shards: () => store.led,
-        ...{ alone: () => true, onChange: () => () => {}, onFreed: () => () => {}, wake() {} },
+        ...{ shards: () => led.shards, onChange: (listener) => led.onChange(listener) },
+        ...{ alone: () => true, onFreed: () => () => {}, wake() {} },
         ...{ async start() {}, async stop() {} },
       }
       const tag = async (flows: readonly unknown[]) => flows.map(() => store.tag())
@@ -194,6 +199,19 @@ redis.describe('with Redis', () => {
       },
       90_000,
     )
+
+    it('that gives its shards up and leads them again in the same epoch is on time within 5 s', async () => {
+      await jobs(200)
+      await scheduler.start()
+      await isServedByRedis()
+      const from = second() + 2_000
+      await passes(5_000)
+      const given = Date.now()
+      led.set([])
+      led.set(store.led)
+      await passes(12_000)
+      await expectAllFired('gave up and leads again', from, given)
+    }, 90_000)
 
     it('goes on by PostgreSQL within seconds when Redis is gone, and by Redis again when it is back', async () => {
       await jobs(200)

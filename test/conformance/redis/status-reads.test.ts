@@ -17,14 +17,19 @@ redis.describe('with Redis', () => {
   describeStatusReads('Redis', async ({ database }) => {
     const connection = await connectRedis(redis.server)
     const postgres = new PostgresStatusReads(database)
-    const reads = new RedisStatusReads({ redis: connection, postgres, clock: { now: monotonicMs } })
+    const reads = new RedisStatusReads({
+      redis: connection,
+      postgres,
+      gathering: postgres,
+      clock: { now: monotonicMs },
+    })
     return { reads, dispose: () => connection.stop() }
   })
 
   describeStatusReads('Redis, one node, beside PostgreSQL, another, asked in turns', async ({ database }) => {
     const connection = await connectRedis(redis.server)
     const postgres = new PostgresStatusReads(database)
-    const own = new RedisStatusReads({ redis: connection, postgres, clock: { now: monotonicMs } })
+    const own = new RedisStatusReads({ redis: connection, postgres, gathering: postgres, clock: { now: monotonicMs } })
     let turn = 0
     const next = () => (turn++ % 2 === 0 ? own : postgres)
     const reads: StatusReads = {
@@ -64,7 +69,13 @@ redis.describe('with Redis', () => {
       },
       ended: (ids) => truth.ended(ids),
     }
-    return new RedisStatusReads({ redis: by, postgres, clock: { now: monotonicMs }, onFallback: () => fallbacks++ })
+    return new RedisStatusReads({
+      redis: by,
+      postgres,
+      gathering: postgres,
+      clock: { now: monotonicMs },
+      onFallback: () => fallbacks++,
+    })
   }
 
   const key = (executionId: string) => ({ tenant, executionId })
@@ -119,7 +130,12 @@ redis.describe('with Redis', () => {
       },
       ended: (ids) => truth.ended(ids),
     }
-    const late = new RedisStatusReads({ redis: connection, postgres: slow, clock: { now: monotonicMs } })
+    const late = new RedisStatusReads({
+      redis: connection,
+      postgres: slow,
+      gathering: slow,
+      clock: { now: monotonicMs },
+    })
     const early = late.find(key(id!))
     await hasRead
     await store.settle([endOf(held)])

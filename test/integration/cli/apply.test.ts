@@ -97,3 +97,81 @@ describe('apply', () => {
     expect(stderr).toContain('there is no pool batch-elt')
   })
 })
+
+describe('apply, of graphs', () => {
+  const dags = `
+managedBy: reports
+pools: [reports]
+dags:
+  - key: nightly
+    deadlineSec: 600
+    steps:
+      - { name: extract, target: { pool: reports, handler: extract } }
+      - { name: load, target: { handler: load }, dependsOn: [extract] }
+  - key: weekly
+    steps: [{ name: sum, target: { handler: sum } }]
+`
+
+  it('makes it so, changes nothing the second time, shows what changes, and prunes what is its own only', async () => {
+    await node.ask('POST /v1/dags', { key: 'of-others', steps: [{ name: 's', target: { handler: 'h' } }] })
+    writeFileSync(file, dags)
+    const first = await apply('--yes')
+    expect(first).toMatchObject({ exitCode: 0 })
+    expect(first.stdout).toContain('+ graph nightly  2 steps\n+ graph weekly  1 step\n')
+    expect((await apply('--yes')).stdout).toBe('= 2 unchanged\n\n0 to create, 0 to change, 0 to delete, 2 unchanged.\n')
+
+    const [changed] = dags.replace('dependsOn: [extract]', 'runIf: ALL_DONE').split('  - key: weekly')
+    writeFileSync(file, changed!)
+    const dry = await apply('--dry-run')
+    expect(dry.stdout).toMatch(/~ graph nightly\n +steps.load.runIf +"ALL_SUCCEEDED" -> "ALL_DONE"\n/)
+    expect(dry.stdout).toMatch(/ +steps.load.dependsOn +\["extract"\] -> \[\]\n/)
+    expect(dry.stdout).toContain('! graph weekly is not in the file and stays')
+    const pruned = await apply('--yes', '--prune', '--json')
+    expect(pruned.json()).toMatchObject([
+      {
+        changes: [
+          { action: 'CHANGE', kind: 'graph', key: 'nightly' },
+          { action: 'DELETE', kind: 'graph', key: 'weekly' },
+        ],
+      },
+    ])
+    const { items } = (await node.ask('GET /v1/dags')).body
+    expect(items).toMatchObject([
+      { key: 'nightly', version: 2, managedBy: 'reports' },
+      { key: 'of-others', version: 1 },
+    ])
+    writeFileSync(file, 'managedBy: reports\n')
+    expect((await apply('--yes', '--prune')).stdout).toContain('- graph nightly')
+  })
+
+  it('reports all that is wrong, with the line of each, before anything is done', async () => {
+    writeFileSync(
+      file,
+      `managedBy: wrong
+dags:
+  - key: cycle
+    steps:
+      - { name: a, target: { handler: h }, dependsOn: [b] }
+      - { name: b, target: { handler: h, pool: nowhere }, dependsOn: [a] }
+  - steps: [{ name: a, target: { handler: h } }]
+  - key: twice
+    managedBy: me
+    steps: [{ name: a, target: { handler: h }, timeoutSec: -1 }]
+  - key: twice
+    steps: nothing
+`,
+    )
+    const { exitCode, stderr } = await apply('--yes')
+    expect(exitCode).toBe(2)
+    for (const expected of [
+      /:5:\d+ \/dags\/0\/steps\/0\/dependsOn\/0 the steps depend on each other in a cycle: a -> b -> a/,
+      /:6:\d+ \/dags\/0\/steps\/1\/target\/pool .*nowhere/,
+      /\/dags\/1\/key key is required/,
+      /:9:\d+ \/dags\/2\/managedBy managedBy is said once/,
+      /:10:\d+ \/dags\/2\/steps\/0\/timeoutSec/,
+      /:11:\d+ \/dags\/3\/key twice is also the key of \/dags\/2/,
+      /:12:\d+ \/dags\/3\/steps/,
+    ])
+      expect(stderr).toMatch(expected)
+  })
+})

@@ -50,6 +50,27 @@ describe('jobs', () => {
     expect(await carillon(['jobs', 'get', 'nightly'], at())).toMatchObject({ exitCode: 1, stdout: '' })
   })
 
+  it('finds one by a part of its handler, and says what each version changed and who did it', async () => {
+    const create = (cron: string) => {
+      const flags = ['--key', 'versioned', '--handler', 'greet-Versions', '--cron', cron, '--payload', '{"name":"Ada"}']
+      return carillon(['jobs', 'create', ...flags], at())
+    }
+    await create('0 3 * * *')
+    await create('0 4 * * *')
+    const found = await carillon(['jobs', 'list', '--search', 'T-VERSIONS', '--json'], at())
+    expect(found.json()).toMatchObject([{ key: 'versioned', version: 2 }])
+    const { stdout, exitCode } = await carillon(['jobs', 'versions', 'versioned'], at())
+    expect(exitCode).toBe(0)
+    expect(stdout).toMatch(
+      /^version 2 .* by anonymous, holds now\n +schedule +"0 3 \* \* \*" -> "0 4 \* \* \*"\nversion 1 .*\n +as it was created\n$/,
+    )
+    const json = (await carillon(['jobs', 'versions', 'versioned', '--json'], at())).json()
+    expect(json.map(({ version }) => version)).toEqual([2, 1])
+    const one = await carillon(['jobs', 'versions', 'versioned', '--limit', '1'], at())
+    expect(one.stdout).toContain('"0 3 * * *" -> "0 4 * * *"')
+    expect(one.stderr).toContain('There are more')
+  })
+
   it('takes a definition from stdin, and one that is wrong is refused with what to do', async () => {
     const input = 'key: from-file\ntype: INTERVAL\ninterval: PT1H\ntarget: {handler: greet}\n'
     expect(await carillon(['jobs', 'create', '-f', '-'], { ...at(), input })).toMatchObject({ exitCode: 0 })
@@ -93,6 +114,33 @@ describe('executions', () => {
   })
 })
 
+describe('copies', () => {
+  it('count first, ask, and say how many were made; the pool must exist', async () => {
+    const args = ['jobs', 'create', '--handler', 'greet', '--payload', '{"name":"Bo"}', '--json']
+    const [{ jobId }] = (await carillon([...args, '--label', 'of=copies'], at())).json()
+    await carillon(['executions', 'wait', jobId, '--timeout', '20s'], at())
+    await carillon(['pools', 'create', 'staging'], at())
+    const copy = (...more: string[]) => carillon(['executions', 'copy', ...more], at())
+    const chosen = ['--from', '1h', '--label', 'of=copies', '--from-pool', 'default']
+    const [unsaid, unfiltered, unknown, unasked, dry] = await Promise.all([
+      copy(...chosen),
+      copy('--pool', 'staging'),
+      copy('--pool', 'stagin', ...chosen),
+      copy('--pool', 'staging', ...chosen),
+      copy('--pool', 'staging', ...chosen, '--dry-run'),
+    ])
+    expect(unsaid).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--pool') })
+    expect(unfiltered).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('which ones should I copy?') })
+    expect(unknown).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('Did you mean staging?') })
+    expect(unasked).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--yes') })
+    expect(dry).toMatchObject({ exitCode: 0, stdout: '1 would be copied\n' })
+    const copied = await copy('--pool', 'staging', ...chosen, '--rate', '100', '--yes')
+    expect(copied).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^SUCCEEDED {2}1 copied in /) })
+    const found = await carillon(['executions', 'list', '--label', `copiedFrom=${jobId}`, '--json'], at())
+    expect(found.json()).toMatchObject([{ pool: 'staging', state: 'PENDING', origin: 'SUBMIT' }])
+  })
+})
+
 describe('the rest', () => {
   it('pools and workers', async () => {
     const [created, workers] = await Promise.all([
@@ -101,6 +149,9 @@ describe('the rest', () => {
     ])
     expect(created.json()).toMatchObject([{ name: 'etl', paused: false }])
     expect(workers.json().some(({ workerId }) => workerId === worker.workerId)).toBe(true)
+    const one = await carillon(['workers', 'get', worker.workerId, '--json'], at())
+    expect(one.json()).toMatchObject([{ workerId: worker.workerId, held: expect.any(Array), complete: true }])
+    expect((await carillon(['workers', 'get', worker.workerId], at())).stdout).toContain(worker.workerId)
     const [paused, scaling] = await Promise.all([
       carillon(['pools', 'pause', 'etl'], at()),
       carillon(['pools', 'scaling', 'default', '--json'], at()),

@@ -94,6 +94,32 @@ describe('executions', () => {
     expect(tail.find('execution.retrying', id)!.detail.outcome).toBe('HANDED_BACK')
   })
 
+  it('that report progress: once a second at the most, with what fits', async () => {
+    const { workerId } = await must('POST /v1/workers', {
+      ...{ name: 'by hand', pools: [{ pool: 'slow', handlers: ['h'], slots: 1 }] },
+    })
+    const { jobId: id } = await must('POST /v1/jobs', { type: 'ONE_SHOT', target: { pool: 'slow', handler: 'h' } })
+    const { executions } = await must(`POST /v1/workers/${workerId}/lease`, { pool: 'slow', slots: 1, waitMs: 10_000 })
+    const { executionId, fence } = executions[0]
+    const told = () => tail.events.filter((event) => event.executionId === id && event.type === 'execution.progress')
+    const report = (progress: unknown) =>
+      must(`POST /v1/workers/${workerId}/report`, { progress: [{ executionId, fence, progress }] })
+    await report({ rows: 1 })
+    await tail.until(() => told().length === 1)
+    expect(told()[0]!.detail).toEqual({ handler: 'h', attempt: 1, workerId, progress: { rows: 1 } })
+    for (const large of ['x'.repeat(5_000), '\ud800', '\u0000']) {
+      const before = told().length
+      await until(async () => {
+        await report(large)
+        return told().length > before
+      })
+      expect(told().at(-1)!.detail).toEqual({ handler: 'h', attempt: 1, workerId })
+    }
+    const seconds = told().map(({ at }) => at.slice(0, 19))
+    expect(new Set(seconds).size).toBe(seconds.length)
+    await must(`POST /v1/workers/${workerId}/report`, { outcomes: [{ executionId, fence, outcome: 'SUCCEEDED' }] })
+  })
+
   it('that expire before anybody starts them, and those that overlap forbids: skipped', async () => {
     const { jobId: late } = await must('POST /v1/jobs', { ...never, startWithinSec: 1 })
     const guarded = await must('POST /v1/jobs', { ...yearly, payload: { how: 'stay' }, overlap: 'FORBID' })
@@ -166,6 +192,26 @@ describe('jobs', () => {
       ...{ retryPolicy: { maxAttempts: 1 }, pauseAfterFailures: 1 },
     })
     await tail.until((t) => t.of(jobId).includes('job.paused'))
+  })
+})
+
+describe('runs of graphs', () => {
+  const step = (name: string, how: string) => ({ name, target, payload: { how }, retryPolicy: { maxAttempts: 1 } })
+  const ofRun = (runId: string) => tail.events.filter(({ jobId }) => jobId === runId)
+
+  it('that succeed, fail and are cancelled: started, what their steps do, how they ended', async () => {
+    const { runId } = await must('POST /v1/dag-runs', { name: 'two', steps: [step('a', 'answer')] })
+    await tail.until((t) => t.of(runId).includes('dag_run.succeeded'))
+    expect(ofRun(runId).map(({ type }) => type)).toEqual([
+      ...['execution.fired', 'dag_run.started', 'execution.started', 'execution.succeeded', 'dag_run.succeeded'],
+    ])
+    expect(ofRun(runId)[1]).toMatchObject({ detail: { name: 'two', count: 1, actor: 'anonymous' } })
+    const failing = await must('POST /v1/dag-runs', { steps: [step('a', 'throw')] })
+    await tail.until((t) => t.of(failing.runId).includes('dag_run.failed'))
+    expect(ofRun(failing.runId).at(-1)!.detail).toMatchObject({ reason: 'STEP_FAILED' })
+    const waiting = await must('POST /v1/dag-runs', { steps: [{ name: 'a', waitFor: 'SIGNAL' }] })
+    await must(`POST /v1/dag-runs/${waiting.runId}/cancel`)
+    await tail.until((t) => t.of(waiting.runId).includes('dag_run.cancelled'))
   })
 })
 

@@ -5,6 +5,7 @@ import { createClient } from '@carillon/sdk'
 import { createCarillon, defineHandler } from '@carillon/server'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createLogger } from '../../../packages/server/src/observability/logger.ts'
 import { Database } from '../../../packages/server/src/store/database.ts'
 import { EventPruner } from '../../../packages/server/src/upkeep/event-pruner.ts'
 import { ask, type HttpNode, httpNode } from '../../support/http-node.ts'
@@ -137,7 +138,7 @@ async function forgetAll(): Promise<void> {
   const database = new Database({
     ...{ url: on.databaseUrl, maxConnections: 1, statementTimeoutMs: 10_000, applicationName: 'test' },
   })
-  await new EventPruner({ database, keptMs: -1_000 }).runOnce()
+  await new EventPruner({ database, logger: createLogger('silent'), keptMs: -1_000 }).runOnce()
   await database.end()
   const { rows } = await sql.query('select count(*)::int n from carillon.events')
   expect(rows[0].n).toBe(0)

@@ -48,10 +48,25 @@ export async function stage(): Promise<Stage> {
   const { jobId } = await must('POST /v1/jobs', { ...base, type: 'CRON', schedule: '0 3 1 1 *' })
   const { jobId: executionId } = await must('POST /v1/jobs', { ...base, type: 'ONE_SHOT' })
   const { operationId } = await must('POST /v1/executions/cancel', { filter: { handler: 'of-nobody' } })
+  const { keyId } = await must('POST /v1/tokens', { name: secrets.name, scopes: ['jobs:read'] })
+  const steps = [{ name: secrets.name, target, payload: secrets.payload }]
+  const { dagId } = await must('POST /v1/dags', { name: secrets.name, steps })
+  const { runId } = await must(`POST /v1/dags/${dagId}/runs`, { payload: secrets.payload })
   const quarantineId = await quarantinedRow(node.databaseUrl, executionId)
   return {
     node,
-    ids: { jobId, executionId, operationId, workerId, quarantineId, name: secrets.pool },
+    ids: {
+      jobId,
+      executionId,
+      operationId,
+      workerId,
+      quarantineId,
+      keyId,
+      dagId,
+      runId,
+      step: secrets.name,
+      name: secrets.pool,
+    },
     held: { executionId: executions[0].executionId, fence: executions[0].fence },
     asA,
     asB,
@@ -107,6 +122,8 @@ const filter = { from: '2020-01-01T00:00:00Z' }
 /** What would not end by itself is asked to; what must be given is. */
 const queries: Record<string, string> = { streamEvents: '?waitSec=0', verify: '?from=2020-01-01T00:00:00Z' }
 
+const steps = [{ name: 'of-b', target: { handler: 'of-b' } }]
+
 const bodies: Record<string, unknown> = {
   createJob: definition,
   createJobs: { jobs: [definition] },
@@ -119,11 +136,18 @@ const bodies: Record<string, unknown> = {
   completeExecution: { outcome: 'SUCCEEDED' },
   cancelExecutions: { filter },
   retryExecutions: { filter },
+  copyExecutions: { filter, pool: 'default' },
   replayDeadLetters: { filter },
   purgeDeadLetters: { filter },
   registerWorker: { name: 'of-b', pools: [{ pool: 'pool-of-b', handlers: ['of-b'], slots: 1 }] },
   leaseExecutions: { pool: secrets.pool, slots: 1, waitMs: 0 },
   reportExecutions: { held: [] },
+  createToken: { name: 'of-b', scopes: ['jobs:read'] },
+  createDag: { steps },
+  replaceDag: { steps },
+  runDag: {},
+  runSteps: { steps },
+  signalStep: {},
   createPool: { name: 'another-pool-of-b' },
 }
 

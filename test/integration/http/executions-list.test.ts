@@ -88,6 +88,22 @@ describe('lists of executions', () => {
     }
   })
 
+  it('a dead letter that was purged is not listed, and is dead all the same', async () => {
+    const mine = { 'carillon-tenant': 'purged' }
+    const [first, second] = await node.seed(2, { tenant: 'purged' })
+    const purge = (id: string | undefined, headers = mine) =>
+      node.ask(`DELETE /v1/dead-letters/${id}`, undefined, headers)
+    expect((await purge(first, { 'carillon-tenant': 'other' })).body.code).toBe('EXECUTION_NOT_FOUND')
+    const listed = () => idsOf('', '/v1/dead-letters', mine)
+    expect(await listed()).toEqual([second, first])
+    for (let times = 0; times < 2; times++) fitsContract('purgeDeadLetter', await purge(first!.toUpperCase()))
+    expect(await listed()).toEqual([second])
+    expect(await idsOf('', undefined, mine)).toEqual([second, first])
+    expect((await node.ask(`GET /v1/executions/${first}`, undefined, mine)).body.state).toBe('DEAD')
+    const [done] = await node.seed(1, { tenant: 'purged', state: 'SUCCEEDED' })
+    expect((await purge(done)).body.code).toBe('STATE_CONFLICT')
+  })
+
   it('a filter that fits little ends a page early, and goes on', async () => {
     const mine = { 'carillon-tenant': 'rare' }
     const [first] = await node.seed(1, { tenant: 'rare', state: 'SUCCEEDED', handler: 'rare', at: now - 10 * hourMs })

@@ -1,3 +1,4 @@
+import type { LogLine } from '@carillon/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../../packages/server/src/domain/identity.ts'
 import { fitsContract } from '../../support/contract-check.ts'
@@ -50,7 +51,8 @@ describe('an execution, read over HTTP', () => {
     expect(body.timeline.map((entry: { to: string }) => entry.to)).toEqual(['PENDING', 'FAILED', 'FAILED', 'DEAD'])
     const logs = await node.ask(`GET /v1/executions/${id}/logs`)
     fitsContract('getExecutionLogs', logs)
-    expect(logs.body.lines).toEqual(['first', 'second', 'first', 'second'])
+    const attempts = (logs.body.lines as LogLine[]).map(({ attempt, text }) => `${attempt} ${text}`)
+    expect(attempts).toEqual(['1 first', '1 second', '2 first', '2 second'])
   })
 
   it('is shown as it stands when the wait is over, and waiting ends with the client', async () => {

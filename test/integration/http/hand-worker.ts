@@ -107,6 +107,12 @@ export class Ledger {
     return rows[0]
   }
 
+  /** How many nodes lead shards. */
+  async leaders(): Promise<number> {
+    const { rows } = await this.sql.query('select count(distinct node_id)::int n from carillon.shards')
+    return rows[0].n
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.sql.end()
   }

@@ -193,6 +193,31 @@ describe('the list of jobs', () => {
     expect(await as('filters-of-others').list('key=one')).toEqual({ items: [], nextCursor: null })
   })
 
+  it('searches names, keys and handlers, whatever the case, and takes no character for a wildcard', async () => {
+    const { create, list } = as('search')
+    const one = await create({
+      ...cron,
+      name: 'Nightly Invoices',
+      key: 'billing/100%',
+      target: { handler: 'generate' },
+    })
+    const two = await create({ ...cron, name: 'other', target: { handler: 'send_Invoice' } })
+    const three = await create({ ...cron, name: 'x', target: { handler: 'y' } })
+    const ids = async (text: string, more = '') =>
+      (await list(`search=${encodeURIComponent(text)}${more}`)).items.map((job: { jobId: string }) => job.jobId)
+    expect((await ids('INVOICE')).toSorted()).toEqual([one, two].toSorted())
+    expect(await ids('ly inv')).toEqual([one])
+    expect(await ids('billing/')).toEqual([one])
+    expect(await ids('0%')).toEqual([one])
+    expect(await ids('%')).toEqual([one])
+    expect(await ids('d_i')).toEqual([two])
+    expect(await ids('_')).toEqual([two])
+    expect(await ids('invoice', '&handler=generate')).toEqual([one])
+    expect(await ids('xy')).toEqual([])
+    expect(await ids('x')).toEqual([three])
+    expect(await as('search-of-others').list('search=invoice')).toEqual({ items: [], nextCursor: null })
+  })
+
   it('looks at no more than it should and says where to go on', async () => {
     const { create, list } = as('many')
     const last = await create({ ...cron, name: 'last' })
@@ -208,6 +233,8 @@ describe('the list of jobs', () => {
     }
     expect(found).toEqual([last])
     expect(pages).toBe(3)
+    const searched = await list('search=las')
+    expect(searched).toMatchObject({ items: [{ jobId: last }], nextCursor: null })
   })
 
   it('weighs a page', async () => {

@@ -2,6 +2,7 @@
 
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { KnownPools } from '../../../packages/server/src/jobs/pools.ts'
 import { monotonicMs } from '../../../packages/server/src/lib/clock.ts'
 import { createLogger } from '../../../packages/server/src/observability/logger.ts'
 import { Operations } from '../../../packages/server/src/operations/operations.ts'
@@ -23,15 +24,16 @@ const by = { tenant, actor: 'a test' }
 beforeAll(async () => {
   store = await openStore()
   sql = new pg.Pool({ connectionString: store.url, max: 2 })
-  operations = new Operations({ database: store.database, clock, wake() {} })
+  operations = new Operations({ database: store.database, clock, pools: new KnownPools(store.database), wake() {} })
 })
 afterAll(async () => {
   await sql.end()
   await store[Symbol.asyncDispose]()
 })
 
+const tag = async (flows: readonly unknown[]) => flows.map(() => store.tag())
 const operator = () =>
-  new Operator({ database: store.database, signals, clock, logger: createLogger('silent'), everyMs: 100 })
+  new Operator({ database: store.database, signals, clock, logger: createLogger('silent'), tag, everyMs: 100 })
 
 /** How often each was replayed. */
 async function replays(): Promise<number[]> {

@@ -84,7 +84,7 @@ export async function workedNode(): Promise<WorkedNode> {
   }
 }
 
-export async function seed(sql: pg.Pool, count: number, columns: Partial<Seed> = {}): Promise<string[]> {
+export async function seed(sql: pg.Pool | pg.Client, count: number, columns: Partial<Seed> = {}): Promise<string[]> {
   const { tenant = 'default', state = 'DEAD', handler = 'act', pool = 'default', error = 'TypeError' } = columns
   const { labels = {}, at = Date.now() } = columns
   const ids = Array.from({ length: count }, (_, i) => submissionId(at - count + 1 + i))

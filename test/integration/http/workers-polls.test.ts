@@ -43,6 +43,21 @@ describe('a long poll', () => {
     await worker.succeed(held)
   })
 
+  it('keeps nobody else out, however many of one caller are open', async () => {
+    // More polls than the slots that bodies of one caller have.
+    const pools = Array.from({ length: 16 }, (_, i) => `crowd-${i}`)
+    const crowd = await Promise.all(Array.from({ length: 40 }, () => HandWorker.register(node.url, { pools })))
+    let answered = 0
+    const waiting = crowd.flatMap((worker) =>
+      pools.map((pool) => worker.lease({ pool, waitMs: 20_000 }).finally(() => answered++)),
+    )
+    const after = await alone('after-the-crowd')
+    expect((await after.lease({ pool: 'after-the-crowd', waitMs: 0 })).status).toBe(200)
+    expect(answered).toBe(0)
+    await Promise.all(crowd.map((worker) => worker.leave()))
+    await Promise.all(waiting)
+  })
+
   it('that does not wait at all takes what is there, and nothing is handed back', async () => {
     const worker = await alone('at-once')
     const ids = await ledger.enqueue({ pool: 'at-once', times: 20 })
@@ -183,6 +198,8 @@ it('no more polls are open at a node than it allows', async () => {
 describe('a cancellation', () => {
   it('that comes between two polls goes with the next one, at whichever node', async () => {
     const second = await node.another()
+    // The first one shares its shards with it: it knows that it is not alone, and tells others of cancellations.
+    await until(async () => (await ledger.leaders()) === 2)
     const worker = await alone('between')
     await ledger.enqueue({ pool: 'between', times: 2 })
     const held: Held[] = []

@@ -33,6 +33,7 @@ describe('a worker', () => {
       heartbeatEveryMs: 1_000,
       suspectAfterMs: 15_000,
       lostAfterMs: 30_000,
+      logEveryMs: 1_000,
       serverTime: expect.any(Number),
     })
     const again = await node.ask('POST /v1/workers', { workerId: body.workerId.toUpperCase(), name: 'two', pools })
@@ -94,7 +95,7 @@ describe('a worker', () => {
       },
       ...{ fence: expect.any(Number), scheduledFor: expect.any(Number), dueAt: expect.any(Number), timeoutSec: 7 },
       ...{ deadlineAt: null, heartbeatTimeoutSec: null, cancelGraceSec: 10, announceStart: true, payload },
-      ...{ lastProgress: null, labels: {}, traceparent: null, target: null },
+      ...{ lastProgress: null, labels: {}, traceparent: null, target: null, dag: null },
     })
     const held = keyOf(body.executions[0])
     const news = await worker.report({ began: [held], progress: [{ ...held, progress: { at: 5 } }], held: [held] })
@@ -111,9 +112,11 @@ describe('a worker', () => {
     expect((await worker.report({ outcomes: [outcome] })).body.outcomes).toEqual(['ACCEPTED'])
     expect((await worker.report({ outcomes: [outcome] })).body.outcomes).toEqual(['ACCEPTED'])
     expect(await ledger.execution(executionId!)).toMatchObject({
-      ...{ state: 'SUCCEEDED', result: '{"done":["\\u0000","😀"]}', log: 'a line\nwith \ufffd in it\n' },
+      ...{ state: 'SUCCEEDED', result: '{"done":["\\u0000","😀"]}' },
       worker_id: worker.workerId,
     })
+    const { lines } = (await node.ask(`GET /v1/executions/${executionId}/logs`)).body
+    expect(lines.map(({ text }: { text: string }) => text)).toEqual(['a line', 'with \ufffd in it'])
   })
 
   it('that prefers minimal answers gets what differs from the defaults, and the same numbers', async () => {

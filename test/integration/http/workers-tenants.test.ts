@@ -1,6 +1,7 @@
 /** Whose workers and pools are whose: a tenant's worker serves its tenant's pools and touches nobody else's work. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { quickTimes } from '../../support/carillon.ts'
+import { fitsContract } from '../../support/contract-check.ts'
 import { ask, type HttpNode, httpNode } from '../../support/http-node.ts'
 import { jwtSecret, token } from './auth-server.ts'
 import { HandWorker, keyOf, Ledger } from './hand-worker.ts'
@@ -108,6 +109,34 @@ describe('the lists', () => {
     expect(JSON.stringify(await list('acme'))).not.toContain('beta')
     const hidden = await node.ask('GET /v1/workers?pool=acme-etl', undefined, as.beta)
     expect(hidden.body.items).toEqual([])
+  })
+
+  it('say of one worker what it holds, each tenant what is its own', async () => {
+    const worker = await HandWorker.register(node.url, { pools: ['crowded'], headers: as.platform })
+    const { workerId } = worker
+    const read = async (headers: Record<string, string>) => {
+      const answer = await node.ask(`GET /v1/workers/${workerId}`, undefined, headers)
+      if (answer.status === 200) fitsContract('getWorker', answer)
+      return answer
+    }
+    expect((await read(as.acme)).body).toMatchObject({ workerId, running: 0, held: [], complete: true })
+    const own = await ledger.enqueue({ pool: 'crowded', tenant: 'acme', times: 2 })
+    const others = await ledger.enqueue({ pool: 'crowded', tenant: 'beta' })
+    const leased: { executionId: string; fence: number }[] = []
+    while (leased.length < 3) leased.push(...(await worker.lease({ pool: 'crowded', slots: 10 })).body.executions)
+    const { body } = await read(as.acme)
+    expect(body).toMatchObject({ workerId, name: 'by hand', tenant: null, state: 'LIVE', running: 3, complete: true })
+    expect(body.held.map(({ executionId }: { executionId: string }) => executionId).sort()).toEqual([...own].sort())
+    const fields = { name: null, handler: 'h', pool: 'crowded', attempt: 1, began: true, leasedAt: expect.any(String) }
+    expect(body.held).toMatchObject([fields, fields])
+    expect((await read(as.beta)).body.held).toMatchObject([{ executionId: others[0] }])
+    await worker.succeed(leased.find(({ executionId }) => executionId === own[0])!)
+    expect((await read(as.acme)).body).toMatchObject({ running: 2, held: [{ executionId: own[1] }] })
+    const hidden = await HandWorker.register(node.url, { pools: ['acme-etl'], headers: as.acme })
+    const elsewhere = await node.ask(`GET /v1/workers/${hidden.workerId}`, undefined, as.beta)
+    expect(codeOf(elsewhere)).toEqual([404, 'WORKER_UNKNOWN'])
+    await worker.leave()
+    expect(codeOf(await read(as.acme))).toEqual([404, 'WORKER_UNKNOWN'])
   })
 
   it('page through all workers', async () => {

@@ -59,7 +59,9 @@ describe('how an execution ends', () => {
       origin: 'SUBMIT',
       labels: { team: 'x' },
     })
-    expect(await test.carillon.logs(execution.executionId)).toEqual(['a line'])
+    expect(await test.carillon.logs(execution.executionId)).toEqual([
+      { at: execution.finishedAt!.toISOString(), attempt: 1, text: 'a line' },
+    ])
     expect(execution.jobId).toBe(execution.executionId)
     expect(execution.fence).toBeGreaterThan(0)
     expect(execution.finishedAt!.getTime()).toBeGreaterThanOrEqual(execution.startedAt!.getTime())

@@ -7,7 +7,7 @@ import { quickTimes, testCarillon } from '../../support/carillon.ts'
 
 const noop = defineHandler<Record<string, never>>({ name: 'noop' })
 
-it('removes deleted jobs and old versions once their history is gone, and nothing else', async () => {
+it('removes deleted jobs and graphs and old versions once their history is gone, and nothing else', async () => {
   await using test = await testCarillon((carillon) => {
     carillon.handle(noop, async () => {})
   }, quickTimes)
@@ -28,9 +28,12 @@ it('removes deleted jobs and old versions once their history is gone, and nothin
   const sql = new pg.Client(databaseUrl)
   await sql.connect()
   const rows = async (table: string) => (await sql.query(`select from carillon.${table}`)).rowCount
+  await sql.query(`insert into carillon.dags (dag_id, version, tenant, name, steps, state)
+    select gen_random_uuid(), 1, 'default', state, '[]', state from unnest(array['ACTIVE', 'DELETED']) state`)
   const pruner = new Pruner({ database })
   await pruner.runOnce()
-  expect([await rows('jobs'), await rows('job_versions')]).toEqual([2, 1])
+  expect([await rows('jobs'), await rows('job_versions'), await rows('dags')]).toEqual([2, 1, 2])
+  await sql.query(`update carillon.dags set updated_at = updated_at - interval '40 days'`)
   await sql.query(`update carillon.jobs set updated_at = updated_at - interval '40 days'`)
   await sql.query(`update carillon.job_versions set replaced_at = replaced_at - interval '40 days'`)
   await sql.query(`insert into carillon.nodes values (gen_random_uuid(), 'gone', now() - interval '2 hours')`)
@@ -39,6 +42,7 @@ it('removes deleted jobs and old versions once their history is gone, and nothin
     on conflict (pool, lane) do update set virtual_time = excluded.virtual_time`)
   await pruner.runOnce()
   expect([await rows('jobs'), await rows('schedules'), await rows('job_versions')]).toEqual([1, 1, 0])
+  expect((await sql.query('select state from carillon.dags')).rows).toEqual([{ state: 'ACTIVE' }])
   expect([await rows('nodes'), await rows('flows')]).toEqual([1, 0])
   expect((await carillon.job(kept.jobId))?.version).toBe(2)
   // A tenant whose tags were forgotten goes on as before.

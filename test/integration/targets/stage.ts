@@ -43,7 +43,7 @@ export async function openStage(targets: TargetSettings): Promise<Stage> {
   const rules = new OperatorRules(config)
   const engine = new Engine(engineConfig({ databaseUrl: database.url, ...quickTimes }), logger, { targets: rules })
   const transport = directTransport(engine, { exact: true })
-  const worker = builtInWorker({ config, rules, tokens: engine.tokens, transport, name: 'built-in', logger })
+  const worker = await builtInWorker({ config, rules, tokens: engine.tokens, transport, name: 'built-in', logger })
   const http = new HttpServer({
     ...{
       host: '127.0.0.1',
@@ -69,7 +69,8 @@ export async function openStage(targets: TargetSettings): Promise<Stage> {
       const { job } = await engine.submissions.create(owner, input, JSON.stringify(payload))
       return job.definition.jobId
     },
-    logs: (executionId) => engine.executions.logs(owner.tenant, executionId),
+    logs: async (executionId) =>
+      (await engine.executions.logs(owner.tenant, executionId)).lines.map(({ text }) => text),
     async reaches(executionId, state) {
       await until(async () => (await read(executionId)).state === state)
       return read(executionId)

@@ -16,13 +16,14 @@ afterEach(async () => {
 })
 
 describe('partitions', () => {
-  it('reach from the floor to three days ahead, of ledger and endings alike, and none takes what no other does', async () => {
+  it('reach from the floor to three days ahead, of ledger, endings and log lines alike, and none takes what no other does', async () => {
     const { url, partitioner } = await installation()
     const now = Date.now()
     await partitioner(now).createMissing()
     const starts = await attached(url)
     expect(starts.executions).toEqual(days(dayOf(now) - dayMs, dayOf(now) + 3 * dayMs))
     expect(starts.endings).toEqual(starts.executions)
+    expect(starts.logLines).toEqual(starts.executions)
     const defaults = await query(url, `select from pg_partitioned_table where partdefid <> 0`)
     expect(defaults.rowCount).toBe(0)
   })
@@ -133,7 +134,7 @@ async function query(url: string, sql: string): Promise<pg.QueryResult> {
 }
 
 /** Starts of the attached ranges, by table. */
-async function attached(url: string): Promise<Record<'executions' | 'endings', number[]>> {
+async function attached(url: string): Promise<Record<'executions' | 'endings' | 'logLines', number[]>> {
   const { rows } = await query(
     url,
     `select p.relname parent, array_agg(substring(c.relname from '[0-9]+$')::float8 order by c.relname) starts
@@ -141,7 +142,7 @@ async function attached(url: string): Promise<Record<'executions' | 'endings', n
      where p.relnamespace = 'carillon'::regnamespace and p.relkind = 'p' and not i.inhdetachpending group by 1`,
   )
   const of = (parent: string) => rows.find((row) => row.parent === parent)?.starts ?? []
-  return { executions: of('executions'), endings: of('endings') }
+  return { executions: of('executions'), endings: of('endings'), logLines: of('log_lines') }
 }
 
 function dayOf(at: number): number {

@@ -121,14 +121,17 @@ describe('retention', () => {
     await sql.query('update carillon.installation set retention_days = 30')
   })
 
-  it.each(['executions', 'endings'])('removes what a node had detached but not dropped: %s', async (parent) => {
-    const from = await oldest()
-    await sql.query(`alter table carillon.${parent} detach partition carillon.${parent}_p${from}`)
-    if (parent === 'endings') await sql.query(`drop table carillon.executions_p${from}`)
-    await sql.query('update carillon.installation set floor_id = $1', [firstIdAt(from + dayMs)])
-    await partitioner(today).runOnce()
-    await expectGone(from)
-  })
+  it.each(['executions', 'endings', 'log_lines'])(
+    'removes what a node had detached but not dropped: %s',
+    async (parent) => {
+      const from = await oldest()
+      await sql.query(`alter table carillon.${parent} detach partition carillon.${parent}_p${from}`)
+      if (parent !== 'executions') await sql.query(`drop table carillon.executions_p${from}`)
+      await sql.query('update carillon.installation set floor_id = $1', [firstIdAt(from + dayMs)])
+      await partitioner(today).runOnce()
+      await expectGone(from)
+    },
+  )
 })
 
 function partitioner(now: number): Partitioner {

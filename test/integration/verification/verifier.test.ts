@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { occurrenceId } from '../../../packages/server/src/domain/identity.ts'
 import type { Logger } from '../../../packages/server/src/observability/logger.ts'
+import { readVerifiedHistory } from '../../../packages/server/src/store/verification/history.ts'
 import { readProgress } from '../../../packages/server/src/store/verification/progress.ts'
 import { Verifier } from '../../../packages/server/src/verification/verifier.ts'
 import {
@@ -85,6 +86,36 @@ describe('the verifier', () => {
       },
     ])
     expect(await progress()).toMatchObject({ missed: 1, doubled: 0 })
+    const found = { occurrences: 17, missed: 1, doubled: 0, stuck: 0, wrong: 0, lost: 0, late: 0 }
+    expect(await readVerifiedHistory(virtual.database)).toEqual({
+      ...{ since: new Date(startAt), until: new Date(virtual.now - 2 * minuteMs), stuckNow: 0, total: found },
+      hours: [{ at: new Date(startAt), ...found }],
+    })
+  })
+
+  it('keeps what it found by the hour, for 30 days', async () => {
+    await virtual.create({ type: 'CRON', schedule: '30 * * * *' })
+    await passed()
+    await virtual.sql(`insert into carillon.verified_hours (hour, missed) values ($1, 1), ($2, 2)`, [
+      new Date(startAt - 30 * 24 * hourMs + hourMs),
+      new Date(startAt - 30 * 24 * hourMs - hourMs),
+    ])
+    await virtual.run(3 * minuteMs)
+    await passed()
+    const inHour = async () => {
+      const { hours } = (await readVerifiedHistory(virtual.database))!
+      return hours.map(({ at, missed, occurrences }) => [at.getTime(), occurrences, missed])
+    }
+    expect(await inHour()).toEqual([
+      [startAt - 30 * 24 * hourMs + hourMs, 0, 1],
+      [startAt, 0, 0],
+    ])
+    await virtual.run(2 * hourMs)
+    await passed()
+    expect(await inHour()).toEqual([
+      [startAt, 0, 0],
+      [startAt + 2 * hourMs, 2, 0],
+    ])
   })
 
   it('a little at a time: another node goes on where it stopped', async () => {

@@ -91,8 +91,8 @@ export class VirtualInstallation {
     const tag = async (flows: readonly unknown[]) => flows.map(() => ++this.#tag)
     const pools = new KnownPools(database)
     this.jobs = new Jobs({ database, signals: deaf, clock, tag, pools, targets: workersOnly })
-    this.#operations = new Operations({ database, clock, wake: () => {} })
-    this.#operator = new Operator({ database, signals: deaf, clock, logger, everyMs: 1_000 })
+    this.#operations = new Operations({ database, clock, pools, wake: () => {} })
+    this.#operator = new Operator({ database, signals: deaf, clock, logger, tag, everyMs: 1_000 })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -201,7 +201,7 @@ describe('a lease', () => {
     const leasing = node.lease(worker, 1, gone.signal)
     await until(async () => {
       const { rowCount } = await node.sql.query(
-        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%carillon.lease(%'`,
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%carillon.lease_ready(%'`,
       )
       return rowCount! > 0
     })

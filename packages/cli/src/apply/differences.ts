@@ -12,8 +12,11 @@ export interface Difference {
 type Fields = Record<string, unknown>
 
 export function differences(wanted: DeclaredJob, job: Job): Difference[] {
-  const to = wantedFields(wanted, job)
-  const from = shownFields(job)
+  return changedFields(shownFields(job), wantedFields(wanted, job))
+}
+
+/** What `to` says otherwise than `from`, as a node shows both. */
+export function changedFields(from: Fields, to: Fields): Difference[] {
   return Object.keys(to)
     .filter((field) => !isDeepStrictEqual(from[field], to[field]))
     .flatMap((field) => parts(field, from[field], to[field]))

@@ -1,46 +1,57 @@
 /**
- * The file that says which jobs there should be. All of it is checked before any request to a node, and everything that
+ * The file that says which jobs and graphs there should be. All of it is checked before any request to a node, and everything that
  * is wrong is reported at once, each with its line.
  */
-import { type ErrorDetail, limits, unknownOption, type WireJobInput } from '@carillon/contract'
+import { type DagInput, type ErrorDetail, limits, unknownOption, type WireJobInput } from '@carillon/contract'
 import { type Document, isMap, isNode } from 'yaml'
 import { UsageError } from '../failure.ts'
 import { parseYaml } from '../files.ts'
 
 export type DeclaredJob = WireJobInput & { key: string; managedBy: string }
+export type DeclaredDag = DagInput & { key: string; managedBy: string }
 
 export interface Manifest {
   managedBy: string
   pools: string[]
   jobs: DeclaredJob[]
+  dags: DeclaredDag[]
   /** Where in the file a JSON pointer leads: `carillon.yaml:12:5`. */
   locate(pointer: string): string
 }
 
-const fields = ['managedBy', 'pools', 'jobs']
+const fields = ['managedBy', 'pools', 'jobs', 'dags']
 
-export type CheckJob = (input: unknown) => readonly ErrorDetail[]
+type Check = (input: unknown) => readonly ErrorDetail[]
+export interface Checks {
+  job: Check
+  dag: Check
+}
 
 /** `problems`: what is wrong with it by itself. Only without any is it a manifest that may be applied. */
 export function parseManifest(
   source: string,
   path: string,
-  checkJob: CheckJob,
+  checks: Checks,
 ): { manifest: Manifest; problems: ErrorDetail[] } {
   const { value, document, lines } = parseYaml(source, path)
   const locate = (pointer: string) => {
     const { line, col } = lines.linePos(offsetOf(document, pointer))
     return `${path}:${line}:${col}`
   }
-  const problems = check(value, checkJob)
-  const { managedBy, pools, jobs } = (isObject(value) ? value : {}) as unknown as Given
+  const problems = check(value, checks)
+  const { managedBy, pools, jobs, dags } = (isObject(value) ? value : {}) as unknown as Given
   const manifest = {
     managedBy,
     pools: (Array.isArray(pools) ? pools : []).map((pool) => (isObject(pool) ? pool.name : pool) as string),
-    jobs: (Array.isArray(jobs) ? jobs : []).map((job) => (isObject(job) ? { ...job, managedBy } : job) as DeclaredJob),
+    jobs: managed(jobs, managedBy) as DeclaredJob[],
+    dags: managed(dags, managedBy) as DeclaredDag[],
     locate,
   }
   return { manifest, problems }
+}
+
+function managed(items: unknown, managedBy: string): unknown[] {
+  return (Array.isArray(items) ? items : []).map((item) => (isObject(item) ? { ...item, managedBy } : item))
 }
 
 /** What is wrong, each with its line; what two checks found alike is said once. */
@@ -59,19 +70,20 @@ interface Given {
   managedBy: string
   pools?: (string | { name: string })[] | null
   jobs?: WireJobInput[] | null
+  dags?: DagInput[] | null
 }
 
 function located({ pointer = '', message, hint }: ErrorDetail, locate: Manifest['locate']): ErrorDetail {
   return { message: `${locate(pointer)} ${pointer || 'the file'} ${message}`, hint }
 }
 
-function check(value: unknown, checkJob: CheckJob): ErrorDetail[] {
+function check(value: unknown, checks: Checks): ErrorDetail[] {
   if (!isObject(value)) return [{ message: 'holds no jobs', hint: 'It begins with managedBy: and jobs:' }]
   const problems: ErrorDetail[] = []
   for (const field of Object.keys(value)) {
     if (!fields.includes(field)) problems.push(unknownOption(field, fields))
   }
-  const { managedBy, pools = [], jobs = [] } = value
+  const { managedBy, pools = [], jobs = [], dags = [] } = value
   if (!isName(managedBy))
     problems.push({ pointer: '/managedBy', message: 'must be a name', hint: 'It says which jobs belong to this file' })
   for (const [i, pool] of listOf(problems, '/pools', pools).entries()) {
@@ -79,33 +91,46 @@ function check(value: unknown, checkJob: CheckJob): ErrorDetail[] {
     if (!isName(name) || (isObject(pool) && Object.keys(pool).length > 1))
       problems.push({ pointer: `/pools/${i}`, message: 'must be a name, or an object with a name only' })
   }
-  const seen = new Map<string, number>()
-  for (const [i, job] of listOf(problems, '/jobs', jobs).entries()) {
-    const pointer = `/jobs/${i}`
-    problems.push(
-      ...checkDeclared(job, checkJob).map((detail) => ({ ...detail, pointer: pointer + (detail.pointer ?? '') })),
-    )
-    const key = isObject(job) && typeof job.key === 'string' ? job.key : null
-    if (key === null) continue
-    if (seen.has(key))
-      problems.push({ pointer: `${pointer}/key`, message: `${key} is also the key of /jobs/${seen.get(key)}` })
-    else seen.set(key, i)
-  }
+  checkAll(problems, '/jobs', jobs, (job) => checkDeclaredJob(job, checks.job))
+  checkAll(problems, '/dags', dags, (dag) => checkDeclaredDag(dag, checks.dag))
   return problems
 }
 
-function checkDeclared(job: unknown, checkJob: CheckJob): ErrorDetail[] {
-  if (!isObject(job))
-    return [{ message: 'must be a job', hint: 'Such as {key: …, type: CRON, schedule: …, target: …}' }]
+function checkAll(problems: ErrorDetail[], root: string, items: unknown, checkItem: Check): void {
+  const seen = new Map<string, number>()
+  for (const [i, item] of listOf(problems, root, items).entries()) {
+    const pointer = `${root}/${i}`
+    problems.push(...checkItem(item).map((detail) => ({ ...detail, pointer: pointer + (detail.pointer ?? '') })))
+    const key = isObject(item) && typeof item.key === 'string' ? item.key : null
+    if (key === null) continue
+    if (seen.has(key))
+      problems.push({ pointer: `${pointer}/key`, message: `${key} is also the key of ${root}/${seen.get(key)}` })
+    else seen.set(key, i)
+  }
+}
+
+function checkOwner({ key, managedBy }: Record<string, unknown>, what: string): ErrorDetail[] {
   const problems: ErrorDetail[] = []
-  if (job.key === undefined)
-    problems.push({ pointer: '/key', message: 'key is required', hint: 'It identifies this job' })
-  if (job.managedBy !== undefined)
+  if (key === undefined)
+    problems.push({ pointer: '/key', message: 'key is required', hint: `It identifies this ${what}` })
+  if (managedBy !== undefined)
     problems.push({
       pointer: '/managedBy',
       message: 'managedBy is said once, at the top of the file',
       hint: 'Leave it out here',
     })
+  return problems
+}
+
+function checkDeclaredDag(dag: unknown, checkDag: Check): ErrorDetail[] {
+  if (!isObject(dag)) return [{ message: 'must be a graph', hint: 'Such as {key: …, steps: […]}' }]
+  return [...checkOwner(dag, 'graph'), ...checkDag(dag)]
+}
+
+function checkDeclaredJob(job: unknown, checkJob: Check): ErrorDetail[] {
+  if (!isObject(job))
+    return [{ message: 'must be a job', hint: 'Such as {key: …, type: CRON, schedule: …, target: …}' }]
+  const problems = checkOwner(job, 'job')
   if (job.type === 'ONE_SHOT' || job.type === 'DELAYED') {
     problems.push({
       pointer: '/type',

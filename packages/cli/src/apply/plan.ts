@@ -1,7 +1,8 @@
 /** What has to be done so that the node holds what the file says. Reads only. */
-import type { ErrorDetail, Job } from '@carillon/contract'
+import type { ErrorDetail, Job, WireJobInput } from '@carillon/contract'
 import type { NodeClient } from '../node-client.ts'
 import { list } from '../pages.ts'
+import { type DagPlan, dagPlanOf } from './dag-plan.ts'
 import { type Difference, differences } from './differences.ts'
 import type { DeclaredJob, Manifest } from './manifest.ts'
 
@@ -13,6 +14,7 @@ export interface Plan {
   unchanged: Job[]
   /** Managed by the same name and not in the file: deleted only with --prune. */
   surplus: Job[]
+  dags: DagPlan
 }
 
 const everything = Number.MAX_SAFE_INTEGER
@@ -32,6 +34,7 @@ export async function planOf(node: NodeClient, manifest: Manifest): Promise<Plan
     change: [],
     unchanged: [],
     surplus: [],
+    dags: await dagPlanOf(node, manifest),
   }
   for (const wanted of manifest.jobs) {
     const job = byKey.get(wanted.key) ?? (await jobOf(node, wanted.key))
@@ -46,8 +49,31 @@ export async function planOf(node: NodeClient, manifest: Manifest): Promise<Plan
 }
 
 /** What the node would refuse of it: pools that are neither there nor declared, targets that are not allowed. */
-export async function refusedByNode(node: NodeClient, { jobs, pools }: Manifest): Promise<ErrorDetail[]> {
-  return (await node.call('checkJobs', { body: { jobs, pools } })).errors
+export async function refusedByNode(node: NodeClient, manifest: Manifest): Promise<ErrorDetail[]> {
+  const { jobs, pools } = manifest
+  const steps = stepsOf(manifest)
+  const asJobs = steps.map(({ target }) => ({ type: 'ONE_SHOT', target }) as WireJobInput)
+  const { errors } = await node.call('checkJobs', { body: { jobs: [...jobs, ...asJobs], pools } })
+  return errors.flatMap((detail) => {
+    const [, index, field = ''] = /^\/jobs\/(\d+)(.*)$/.exec(detail.pointer) ?? []
+    const step = index === undefined ? undefined : steps[Number(index) - jobs.length]
+    if (!step) return [detail]
+    // The rest of a step is checked here.
+    return field.startsWith('/target') ? [{ ...detail, pointer: `${step.pointer}${field}` }] : []
+  })
+}
+
+/** As far as they can be read, each target once: the node checks it as that of a job that runs once. */
+function stepsOf({ dags }: Manifest): { target: unknown; pointer: string }[] {
+  const byTarget = new Map<string, { target: unknown; pointer: string }>()
+  for (const [i, dag] of dags.entries()) {
+    for (const [k, step] of (Array.isArray(dag?.steps) ? dag.steps : []).entries()) {
+      const text = JSON.stringify(step?.target)
+      if (text === undefined || byTarget.has(text)) continue
+      byTarget.set(text, { target: step.target, pointer: `/dags/${i}/steps/${k}` })
+    }
+  }
+  return [...byTarget.values()]
 }
 
 /** A job with this key that another manifest manages, or none. */
@@ -57,5 +83,7 @@ async function jobOf(node: NodeClient, key: string): Promise<Job | null> {
 }
 
 export function changesOf(plan: Plan, prune: boolean): number {
-  return plan.newPools.length + plan.create.length + plan.change.length + (prune ? plan.surplus.length : 0)
+  const { newPools, create, change, dags } = plan
+  const deleted = prune ? plan.surplus.length + dags.surplus.length : 0
+  return newPools.length + create.length + dags.create.length + change.length + dags.change.length + deleted
 }

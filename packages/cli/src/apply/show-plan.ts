@@ -3,12 +3,14 @@ import type { Job } from '@carillon/contract'
 import type { Output } from '../output.ts'
 import { printable } from '../table.ts'
 import { scheduleOf, targetOf } from '../views.ts'
+import type { Difference } from './differences.ts'
 import type { Plan } from './plan.ts'
 
 const longestValue = 60
 
 export function showPlan(out: Output, plan: Plan, { prune }: { prune: boolean }): void {
-  const { newPools, create, change, unchanged, surplus } = plan
+  const { newPools, create, change, surplus, dags } = plan
+  const unchanged = plan.unchanged.length + dags.unchanged.length
   for (const pool of newPools) out.line(out.style('green', `+ pool ${printable(pool)}`))
   for (const job of create) {
     const what = `${scheduleOf({ timezone: 'UTC', ...job } as Job)}  ${targetOf(job)}`
@@ -16,21 +18,36 @@ export function showPlan(out: Output, plan: Plan, { prune }: { prune: boolean })
   }
   for (const { wanted, differences } of change) {
     out.line(out.style('yellow', `~ job ${printable(wanted.key)}`))
-    const width = Math.max(...differences.map(({ field }) => field.length))
-    for (const { field, from, to } of differences)
-      out.line(`    ${field.padEnd(width)}  ${shown(from)} ${out.style('dim', '->')} ${shown(to)}`)
+    showDifferences(out, differences)
   }
-  for (const job of surplus) {
-    const name = printable(job.key ?? job.name)
-    if (prune) out.line(out.style('red', `- job ${name}`))
-    else out.line(out.style('dim', `! job ${name} is not in the file and stays; --prune deletes it`))
+  for (const { key, steps } of dags.create) {
+    const what = steps.length === 1 ? '1 step' : `${steps.length} steps`
+    out.line(`${out.style('green', `+ graph ${printable(key)}`)}  ${out.style('dim', what)}`)
   }
-  if (unchanged.length > 0) out.line(out.style('dim', `= ${unchanged.length} unchanged`))
+  for (const { wanted, differences } of dags.change) {
+    out.line(out.style('yellow', `~ graph ${printable(wanted.key)}`))
+    showDifferences(out, differences)
+  }
+  for (const job of surplus) showSurplus(out, 'job', job, prune)
+  for (const dag of dags.surplus) showSurplus(out, 'graph', dag, prune)
+  if (unchanged > 0) out.line(out.style('dim', `= ${unchanged} unchanged`))
   out.line()
-  const deleted = prune ? surplus.length : 0
-  out.line(
-    `${create.length + newPools.length} to create, ${change.length} to change, ${deleted} to delete, ${unchanged.length} unchanged.`,
-  )
+  const created = create.length + newPools.length + dags.create.length
+  const changed = change.length + dags.change.length
+  const deleted = prune ? surplus.length + dags.surplus.length : 0
+  out.line(`${created} to create, ${changed} to change, ${deleted} to delete, ${unchanged} unchanged.`)
+}
+
+function showSurplus(out: Output, kind: string, { key, name }: { key: string | null; name: string }, prune: boolean) {
+  const what = `${kind} ${printable(key ?? name)}`
+  if (prune) out.line(out.style('red', `- ${what}`))
+  else out.line(out.style('dim', `! ${what} is not in the file and stays; --prune deletes it`))
+}
+
+export function showDifferences(out: Output, differences: readonly Difference[]): void {
+  const width = Math.max(...differences.map(({ field }) => field.length))
+  for (const { field, from, to } of differences)
+    out.line(`    ${field.padEnd(width)}  ${shown(from)} ${out.style('dim', '->')} ${shown(to)}`)
 }
 
 function shown(value: unknown): string {
@@ -40,7 +57,7 @@ function shown(value: unknown): string {
 
 /** The same for programs. */
 export function planDocument(plan: Plan, prune: boolean) {
-  const { managedBy, newPools, create, change, unchanged, surplus } = plan
+  const { managedBy, newPools, create, change, unchanged, surplus, dags } = plan
   return {
     managedBy,
     changes: [
@@ -53,9 +70,21 @@ export function planDocument(plan: Plan, prune: boolean) {
         jobId: job.jobId,
         differences,
       })),
+      ...dags.create.map(({ key }) => ({ action: 'CREATE', kind: 'graph', key })),
+      ...dags.change.map(({ wanted, dag, differences }) => ({
+        action: 'CHANGE',
+        kind: 'graph',
+        key: wanted.key,
+        dagId: dag.dagId,
+        differences,
+      })),
       ...(prune ? surplus.map(({ key, jobId }) => ({ action: 'DELETE', kind: 'job', key, jobId })) : []),
+      ...(prune ? dags.surplus.map(({ key, dagId }) => ({ action: 'DELETE', kind: 'graph', key, dagId })) : []),
     ],
-    unchanged: unchanged.length,
-    surplus: surplus.map(({ key, jobId }) => ({ key, jobId })),
+    unchanged: unchanged.length + dags.unchanged.length,
+    surplus: [
+      ...surplus.map(({ key, jobId }) => ({ key, jobId })),
+      ...dags.surplus.map(({ key, dagId }) => ({ key, dagId })),
+    ],
   }
 }

@@ -6,13 +6,13 @@ import { planDocument, showPlan } from '../apply/show-plan.ts'
 import { act, type Context } from '../context.ts'
 import { readText } from '../files.ts'
 
-/** `carillon apply -f carillon.yaml`: creates and changes jobs so that the node matches the file. */
+/** `carillon apply -f carillon.yaml`: creates and changes jobs and graphs so that the node matches the file. */
 export function registerApply(program: Command): void {
   program
     .command('apply')
-    .description('make the jobs and pools be what a file says; shows what would change, and asks')
+    .description('make the jobs, graphs and pools be what a file says; shows what would change, and asks')
     .requiredOption('-f, --file <path>', 'YAML or JSON; - is stdin')
-    .option('--prune', 'delete jobs that this file managed and no longer names')
+    .option('--prune', 'delete jobs and graphs that this file managed and no longer names')
     .option('--dry-run', 'only show what would change')
     .option('-y, --yes', 'do not ask')
     .addHelpText(
@@ -27,8 +27,13 @@ Example of a file:
       schedule: "0 3 * * *"
       timezone: Europe/Berlin
       target: { pool: batch-etl, handler: generate_invoices }
+  dags:
+    - key: nightly
+      steps:
+        - { name: extract, target: { handler: extract } }
+        - { name: load, target: { handler: load }, dependsOn: [extract] }
 
-A job that is paused stays paused. Only jobs whose managedBy is the file's are ever deleted.`,
+A job that is paused stays paused. Only what has the file's managedBy is ever deleted.`,
     )
     .action(act(apply))
 }
@@ -42,9 +47,12 @@ interface ApplyOptions {
 
 async function apply({ node, out, now }: Context, options: ApplyOptions): Promise<void> {
   const { file, prune = false, dryRun = false } = options
-  const { checkJob } = await import('@carillon/server/administration')
+  const { checkDag, checkJob } = await import('@carillon/server/administration')
   const source = await readText(file)
-  const { manifest, problems } = parseManifest(source, file === '-' ? 'stdin' : file, (job) => checkJob(job, now()))
+  const { manifest, problems } = parseManifest(source, file === '-' ? 'stdin' : file, {
+    job: (job) => checkJob(job, now()),
+    dag: (dag) => checkDag(dag, now()),
+  })
   // Problems found by the node are reported too; if it cannot be reached, only ours.
   const more = await refusedByNode(node, manifest).catch((error: unknown) => {
     if (problems.length > 0) return []

@@ -1,7 +1,9 @@
 import { type EventTypeFilter, eventFilters } from '@carillon/contract'
 import { type Command, InvalidArgumentError } from 'commander'
 import { act, type Context } from '../context.ts'
+import { addDatabaseOptions, type DatabaseOptions, databasePlace } from '../database-options.ts'
 import { detailsOf, stateOf, subjectOf } from '../event-text.ts'
+import { Negative } from '../failure.ts'
 import { jobIdOf } from '../job-reference.ts'
 import { onShutdown } from '../shutdown.ts'
 import { clockTime } from '../times.ts'
@@ -14,7 +16,7 @@ interface EventsOptions {
 
 /** `carillon events`: prints what happens, as it happens, until it is stopped. */
 export function registerEvents(program: Command): void {
-  program
+  const events = program
     .command('events')
     .description('print what happens to jobs and executions, as it happens')
     .option('--type <type>', 'only these; may be repeated. `execution.*` is all about executions', typeArgument)
@@ -25,6 +27,47 @@ export function registerEvents(program: Command): void {
       `\nTypes: ${eventFilters.join(', ')}\n\nExample:\n  $ carillon events --type execution.dead --json | jq .jobId`,
     )
     .action(act(tail))
+  addDatabaseOptions(events.command('subscriptions'))
+    .description('subscriptions to events and audit, and how far they lag behind; reads the database')
+    .action(act(listSubscriptions))
+  addDatabaseOptions(events.command('unsubscribe <name>'))
+    .description('end a subscription: what it has not delivered is not kept for it any more. Changes the database')
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ carillon events unsubscribe kafka --database-url postgres://carillon@db/carillon',
+    )
+    .action(act(unsubscribe))
+}
+
+async function listSubscriptions(context: Context, options: DatabaseOptions): Promise<void> {
+  const { listSubscriptions } = await import('@carillon/server/administration')
+  const subscriptions = await listSubscriptions(databasePlace(context, options))
+  context.out.table(
+    subscriptions,
+    [
+      { header: 'NAME', value: ({ name }) => name },
+      { header: 'SOURCE', value: ({ source }) => source },
+      { header: 'POSITION', value: ({ position }) => String(position ?? '') },
+      { header: 'LAG', value: ({ lag }) => String(lag) },
+      { header: 'OLDEST', value: ({ lagMs }) => `${Math.round(lagMs / 1_000)} s` },
+      { header: 'DROPPED', value: ({ dropped }) => String(dropped) },
+      { header: 'SERVED BY', value: ({ servedBy }) => servedBy ?? '', flexible: true },
+    ],
+    'No subscriptions.',
+  )
+}
+
+async function unsubscribe(context: Context, options: DatabaseOptions, name: string): Promise<void> {
+  const { out } = context
+  const { endSubscription } = await import('@carillon/server/administration')
+  const ended = await endSubscription(databasePlace(context, options), name)
+  out.document({ name, ended })
+  if (!ended) {
+    out.note(`There is no subscription ${name}.`)
+    throw new Negative()
+  }
+  out.line(`The subscription ${name} has ended.`)
+  out.note('Nodes with --publish-events create it again when they start: restart them without it.')
 }
 
 function typeArgument(text: string, before: EventTypeFilter[] = []): EventTypeFilter[] {

@@ -1,10 +1,11 @@
-import type { Execution } from '@carillon/contract'
+import type { Execution, LogLine } from '@carillon/contract'
 import type { Command } from 'commander'
 import { type BulkOptions, bulk } from '../bulk.ts'
 import { act, type Context } from '../context.ts'
 import { addFilterOptions, type FilterOptions, filterOf, queryOf } from '../execution-filter.ts'
 import { exitCodes, Negative } from '../failure.ts'
 import { limitOption, list } from '../pages.ts'
+import { onShutdown } from '../shutdown.ts'
 import { printable } from '../table.ts'
 import { absolute, duration, parseSpan, when } from '../times.ts'
 import { executionColumns, whyOf } from '../views.ts'
@@ -13,13 +14,18 @@ import { executionColumns, whyOf } from '../views.ts'
 export function registerExecutions(program: Command): void {
   const executions = program
     .command('executions')
-    .description('executions: list, get, logs, explain, wait, cancel, retry')
+    .description('executions: list, get, logs, explain, wait, cancel, retry, copy')
   addFilterOptions(executions.command('list'))
     .description('executions, newest first; of the last 24 hours unless --job or --from is given')
     .option(...limitOption)
     .action(act(listExecutions))
   executions.command('get <id>').description('one execution, with its attempts and timeline').action(act(getExecution))
-  executions.command('logs <id>').description('the lines its handler logged').action(act(logs))
+  executions
+    .command('logs <id>')
+    .description('the lines its handler logged')
+    .option('-f, --follow', 'print them as they come until it has ended: exit code 0 if it succeeded, 1 if not')
+    .option('--time', 'with the time and the attempt of each line')
+    .action(act(logs))
   executions.command('explain <id>').description('why is it not running?').action(act(explain))
   executions
     .command('wait <id>')
@@ -28,6 +34,7 @@ export function registerExecutions(program: Command): void {
     .action(act(wait))
   registerMany(executions, 'cancel', 'cancel by id, or all that match', 'cancelExecution', 'cancelExecutions')
   registerMany(executions, 'retry', 'replay dead or cancelled ones', 'retryExecution', 'retryExecutions')
+  registerCopy(executions)
 }
 
 async function listExecutions(context: Context, options: FilterOptions & { limit: number }): Promise<void> {
@@ -48,7 +55,8 @@ function show({ out, now }: Context, execution: Execution): void {
   const json = (value: unknown) => (value === null || value === undefined ? null : JSON.stringify(value))
   out.record(execution, [
     ['execution', execution.executionId],
-    ['job', execution.jobId === execution.executionId ? null : execution.jobId],
+    ['job', execution.jobId === execution.executionId || execution.dagRunId ? null : execution.jobId],
+    ['run', execution.dagRunId],
     ['name', execution.name],
     ['handler', `${execution.handler} @ ${execution.pool}`],
     ['state', execution.state, out.state(execution.state)],
@@ -85,11 +93,39 @@ function show({ out, now }: Context, execution: Execution): void {
   )
 }
 
-async function logs({ node, out }: Context, _: unknown, executionId: string): Promise<void> {
+interface LogsOptions {
+  follow?: boolean
+  time?: boolean
+}
+
+async function logs(context: Context, options: LogsOptions, executionId: string): Promise<void> {
+  const { node, out } = context
+  if (options.follow) return follow(context, options, executionId)
   const answer = await node.call('getExecutionLogs', { params: { executionId } })
   out.document(answer)
-  for (const line of answer.lines) out.line(printable(line))
+  if (answer.dropped > 0) out.note(`${answer.dropped} lines before these are not kept.`)
+  for (const line of answer.lines) out.line(lineText(context, line, options))
   if (answer.lines.length === 0) out.note('It logged nothing.')
+}
+
+async function follow(context: Context, options: LogsOptions, executionId: string): Promise<void> {
+  const { node, out } = context
+  const { signal } = onShutdown(out)
+  for await (const event of node.follow(executionId, { signal })) {
+    out.document(event)
+    if (event.type === 'line') out.line(lineText(context, event, options))
+    else if (event.type === 'progress') out.note(`progress: ${printable(JSON.stringify(event.progress))}`)
+    else {
+      out.note(`It has ended: ${event.state}`)
+      if (event.state !== 'SUCCEEDED') throw new Negative()
+      return
+    }
+  }
+  throw new Negative('', exitCodes.INTERRUPTED)
+}
+
+function lineText({ out }: Context, { at, attempt, text }: LogLine, { time }: LogsOptions): string {
+  return time ? `${out.style('dim', `${absolute(at)} ${attempt}`)}  ${printable(text)}` : printable(text)
 }
 
 async function explain({ node, out }: Context, _: unknown, executionId: string): Promise<void> {
@@ -138,7 +174,7 @@ function registerMany(
         const { node, out } = context
         if (ids.length === 0) {
           const filter = await filterOf(node, options)
-          return bulk(context, { operation: many, filter, options, verb, done })
+          return bulk(context, { ask: (body) => node.call(many, { body }), filter, options, verb, done })
         }
         for (const executionId of ids) {
           const answer = await node.call(one, { params: { executionId } })
@@ -146,6 +182,26 @@ function registerMany(
           const state = 'outcome' in answer ? answer.outcome : answer.state
           out.line(`${executionId}  ${out.state(state)(state)}`)
         }
+      }),
+    )
+}
+
+function registerCopy(executions: Command): void {
+  addFilterOptions(executions.command('copy'), { pool: '--from-pool' })
+    .description('submit all that match again, into another pool; the originals are not touched')
+    .requiredOption('--pool <name>', 'the pool that the copies go to')
+    .option('--rate <per second>', 'the most a second', Number)
+    .option('--dry-run', 'only count')
+    .option('-y, --yes', 'do not ask')
+    .action(
+      act(async (context: Context, options: FilterOptions & BulkOptions & { pool: string; fromPool?: string }) => {
+        const { node } = context
+        const { pool, fromPool, ...others } = options
+        await bulk(context, {
+          ask: (body) => node.call('copyExecutions', { body: { ...body, pool } }),
+          filter: await filterOf(node, { ...others, pool: fromPool }),
+          ...{ options, verb: 'copy', done: 'copied', hint: 'Give a filter such as --from 24h --to now' },
+        })
       }),
     )
 }

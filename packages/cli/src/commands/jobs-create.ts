@@ -11,7 +11,7 @@ import { type Command, Option } from 'commander'
 import { act, type Context } from '../context.ts'
 import { label } from '../execution-filter.ts'
 import { UsageError } from '../failure.ts'
-import { parseJson, parseYaml, readText } from '../files.ts'
+import { parseJson, readYamlObject } from '../files.ts'
 import { wholeNumber } from '../pages.ts'
 import { instantOrLocal, parseSpan } from '../times.ts'
 import { showJob } from './jobs.ts'
@@ -98,13 +98,8 @@ async function createJob(context: Context, options: CreateOptions): Promise<void
 }
 
 async function fromFile(path: string): Promise<WireJobInput> {
-  const { value } = parseYaml(await readText(path), path)
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new UsageError({
-      message: `${path} holds no job`,
-      hint: 'Give the fields of one job; for several: carillon apply',
-    })
-  return value as WireJobInput
+  const hint = 'Give the fields of one job; for several: carillon apply'
+  return (await readYamlObject(path, { what: 'job', hint })) as WireJobInput
 }
 
 function fromFlags(options: Omit<CreateOptions, 'file' | 'idempotencyKey'>): WireJobInput {

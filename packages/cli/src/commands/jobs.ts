@@ -11,17 +11,19 @@ import { when } from '../times.ts'
 import { executionColumns, jobColumns, scheduleOf, targetOf } from '../views.ts'
 import { registerBackfill } from './jobs-backfill.ts'
 import { registerCreate } from './jobs-create.ts'
+import { registerVersions } from './jobs-versions.ts'
 
 /** `carillon jobs …`: definitions, and what is to come. */
 export function registerJobs(program: Command): void {
   const jobs = program
     .command('jobs')
-    .description('jobs: list, get, create, pause, resume, trigger, delete, next, backfill')
+    .description('jobs: list, get, create, pause, resume, trigger, delete, next, backfill, versions')
   jobs
     .command('list')
     .description('jobs, newest first')
     .addOption(new Option('--state <state>', 'in this state').choices(jobStates))
     .addOption(new Option('--type <type>', 'of this type').choices(jobTypes))
+    .option('--search <text>', 'with this text in its name, key or handler')
     .option('--key <key>', 'with this key')
     .option('--name <name>', 'with this name')
     .option('--handler <name>', 'of this handler')
@@ -51,11 +53,13 @@ export function registerJobs(program: Command): void {
     .option('--count <count>', 'so many', wholeNumber(1), 10)
     .action(act(nextFires))
   registerBackfill(jobs)
+  registerVersions(jobs)
 }
 
 interface ListOptions {
   state?: Job['state']
   type?: Job['type']
+  search?: string
   key?: string
   name?: string
   handler?: string

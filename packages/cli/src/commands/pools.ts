@@ -7,12 +7,13 @@ import { duration } from '../times.ts'
 
 /** `carillon pools …` */
 export function registerPools(program: Command): void {
-  const pools = program.command('pools').description('pools: list, create, delete, pause, resume, scaling')
+  const pools = program.command('pools').description('pools: list, load, create, delete, pause, resume, scaling')
   pools
     .command('list')
     .description('pools')
     .option(...limitOption)
     .action(act(listPools))
+  pools.command('load').description('what waits and runs, by pool and lane').action(act(load))
   pools
     .command('create <name>')
     .description('create a pool')
@@ -53,6 +54,29 @@ async function listPools({ node, out }: Context, options: { limit: number }): Pr
     'No pools.',
   )
   if (more) out.note(`There are more: --limit ${options.limit * 10}`)
+}
+
+async function load({ node, out }: Context): Promise<void> {
+  const answer = await node.call('getLoad', {})
+  if (out.json) return out.document(answer)
+  const none = { priority: '', ready: 0, running: 0, retrying: 0, oldestReadyMs: null }
+  const rows = answer.pools.flatMap(({ name, lanes, slots, paused }) =>
+    (lanes.length === 0 ? [none] : lanes).map((lane) => ({ name, slots, paused, ...lane })),
+  )
+  out.table(
+    rows,
+    [
+      { header: 'POOL', value: ({ name }) => name, flexible: true },
+      { header: 'LANE', value: ({ priority }) => priority },
+      { header: 'READY', value: ({ ready }) => ready, align: 'right' },
+      { header: 'RUNNING', value: ({ running }) => running, align: 'right' },
+      { header: 'RETRYING', value: ({ retrying }) => retrying, align: 'right' },
+      { header: 'OLDEST', value: ({ oldestReadyMs: ms }) => (ms === null ? '' : duration(ms)), align: 'right' },
+      { header: 'SLOTS', value: ({ slots, paused }) => (paused ? 'paused' : slots), align: 'right' },
+    ],
+    'No pools.',
+  )
+  if (!answer.complete) out.note('There are more pools than are shown')
 }
 
 function registerVerb(pools: Command, verb: string, does: string, operation: 'pausePool' | 'resumePool'): void {

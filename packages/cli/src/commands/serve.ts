@@ -23,8 +23,9 @@ async function run(context: Context, options: ServeOptions): Promise<void> {
   const { createLogger, serve } = await import('@carillon/server')
   const shutdown = onShutdown(out)
   const node = await serve(settings, createLogger(options.logLevel))
-  out.document({ url: node.url, nodeId: node.nodeId, auth: node.auth })
+  out.document({ url: node.url, metricsUrl: node.metricsUrl, nodeId: node.nodeId, auth: node.auth })
   out.note(`Listening on ${node.url}  (docs: ${node.url}/docs)`)
+  if (node.metricsUrl !== null) out.note(`Metrics on ${node.metricsUrl}/metrics`)
   if (!node.auth) out.note('Auth is off: every client that reaches this address may do everything.')
   if (settings.dataDir !== undefined) out.note(`PostgreSQL runs in ${settings.dataDir}.`)
   await shutdown.asked

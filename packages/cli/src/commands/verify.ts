@@ -7,6 +7,7 @@ import { jobIdOf } from '../job-reference.ts'
 import { wholeNumber } from '../pages.ts'
 import type { Column } from '../table.ts'
 import { absolute, duration, instantArgument, parseSpan } from '../times.ts'
+import { showHistory } from '../verified-history.ts'
 
 /** `carillon verify`: did every occurrence happen, and none twice? */
 export function registerVerify(program: Command): void {
@@ -16,10 +17,11 @@ export function registerVerify(program: Command): void {
     .description(
       'did everything fire that should have, once, and end? exit code 1 if something is missing, double, stuck, wrong or lost',
     )
-    .requiredOption('--from <time>', 'what was due from then on: ISO 8601, or before now such as 24h', time)
+    .option('--from <time>', 'what was due from then on: ISO 8601, or before now such as 24h', time)
     .option('--to <time>', 'and before then; now unless given', time)
     .option('--job <job>', 'only this one: its id or key')
     .option('--late-after <span>', 'fired later than that is late', parseSpan, 1_000)
+    .option('--history', 'what the nodes have found by themselves, in all and by day, instead')
     .option('--limit <count>', 'how many findings to list; all are counted', wholeNumber(0), 50)
     .addHelpText(
       'after',
@@ -29,13 +31,15 @@ the ledger; looks at every row beside the queues; and counts the submissions tha
 
 Examples:
   $ carillon verify --from 24h
-  $ carillon verify --from 2030-01-01 --to 2030-02-01 --job nightly`,
+  $ carillon verify --from 2030-01-01 --to 2030-02-01 --job nightly
+  $ carillon verify --history`,
     )
     .action(act(verify))
 }
 
 interface VerifyOptions {
-  from: string
+  from?: string
+  history?: boolean
   to?: string
   job?: string
   lateAfter: number
@@ -45,6 +49,9 @@ interface VerifyOptions {
 async function verify(context: Context, options: VerifyOptions): Promise<void> {
   const { node, out } = context
   const { from, to, lateAfter: lateAfterMs, limit } = options
+  if (options.history) return showHistory(context)
+  if (from === undefined)
+    throw new UsageError({ message: '--from is required', hint: 'Such as --from 24h; or give --history' })
   if (Date.parse(from) >= Date.parse(to ?? new Date(context.now()).toISOString()))
     throw new UsageError({
       message: `--from ${from} is not before --to ${to ?? 'now'}`,
@@ -69,7 +76,7 @@ async function verify(context: Context, options: VerifyOptions): Promise<void> {
   }
 }
 
-function show(context: Context, options: VerifyOptions, result: VerifyResult): void {
+function show(context: Context, options: Pick<VerifyOptions, 'to'>, result: VerifyResult): void {
   const { out } = context
   const { verdict, missed, doubled, stuck, wrong, lost, open, late, pending, outsideHistory, findings } = result
   if (options.to !== undefined && Date.parse(options.to) > Date.parse(result.to)) {

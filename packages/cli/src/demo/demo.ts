@@ -1,6 +1,6 @@
 /**
  * The demo: a whole installation that lives as long as its command. PostgreSQL, a node, a worker that speaks HTTP to it,
- * some jobs; and a feed of their outcomes. Stopped, it leaves its data and no process.
+ * some jobs and a graph; and a feed of their outcomes. Stopped, it leaves its data and no process.
  */
 import { createServer } from 'node:net'
 import type { Job } from '@carillon/contract'
@@ -9,13 +9,15 @@ import type { Context } from '../context.ts'
 import { UsageError } from '../failure.ts'
 import { plainLog } from '../handlers/worker-log.ts'
 import { connect, type NodeClient } from '../node-client.ts'
+import { type ScaleOutOptions, scaleOutSettings } from '../scale-out-options.ts'
 import { onShutdown } from '../shutdown.ts'
 import { jobColumns } from '../views.ts'
 import { printEnds } from './feed.ts'
+import { graph, graphHandlers } from './graph.ts'
 import { handlers } from './handlers.ts'
-import { jobs, managedBy } from './jobs.ts'
+import { jobs, managedBy, otherJobs, otherTenant } from './jobs.ts'
 
-export interface DemoOptions {
+export interface DemoOptions extends ScaleOutOptions {
   data: string
   port: number
 }
@@ -31,13 +33,22 @@ export async function runDemo(context: Context, options: DemoOptions): Promise<v
   out.line(`Starting PostgreSQL in ${options.data} …`)
   const port = await freePort(options.port)
   if (port !== options.port) out.line(`Port ${options.port} is taken: using ${port}.`)
-  const node = await serve({ host, port, dataDir: options.data }, createLogger('error'))
+  const node = await serve({ host, port, dataDir: options.data, ...scaleOutSettings(options) }, createLogger('error'))
   const client = connect({ urls: [node.url] })
-  const worker = createWorker({ urls: [node.url], name: 'demo-worker', handlers, logger: plainLog(out, 'worker') })
+  const worker = createWorker({
+    urls: [node.url],
+    name: 'demo-worker',
+    handlers: [...handlers, ...graphHandlers(client)],
+    logger: plainLog(out, 'worker'),
+  })
   try {
     if (shutdown.signal.aborted) return
     await worker.start()
-    const created = await createJobs(client)
+    // Before the job that starts its runs.
+    await client.call('createDag', { body: { ...graph, managedBy } })
+    const created = await createJobs(client, jobs)
+    const other = connect({ urls: [node.url], tenant: otherTenant })
+    await createJobs(other, otherJobs).finally(() => other.close())
     introduce(context, node.url, created)
     await printEnds(client, context, shutdown.signal)
   } finally {
@@ -48,9 +59,9 @@ export async function runDemo(context: Context, options: DemoOptions): Promise<v
   }
 }
 
-async function createJobs(client: NodeClient): Promise<Job[]> {
+async function createJobs(client: NodeClient, wanted: typeof jobs): Promise<Job[]> {
   const created: Job[] = []
-  for (const job of jobs) created.push(await client.call('createJob', { body: { ...job, managedBy } }))
+  for (const job of wanted) created.push(await client.call('createJob', { body: { ...job, managedBy } }))
   return created
 }
 
@@ -61,16 +72,19 @@ function introduce(context: Context, url: string, created: Job[]): void {
   const program = import.meta.url.endsWith('.ts') ? 'npm run -s carillon --' : 'npx carillon'
   const carillon = `${program}${url.endsWith(':7171') ? '' : ` --url ${url}`}`
   out.line()
+  out.line(`Open ${out.style('cyan', url)}: the dashboard. Another tenant, ${otherTenant}, has work there too.`)
+  out.line()
   out.table(created, columns, '')
   out.line(`
-A node listens on ${url}, a worker runs handlers for it over HTTP.
-Open ${out.style('cyan', `${url}/docs`)}, or try in another terminal:
+A node listens on ${url}, a worker runs handlers for it over HTTP. Its API is described at ${url}/docs.
+Try in another terminal:
 
   ${carillon} jobs list
   ${carillon} executions list --limit 10
   ${carillon} jobs trigger report
   ${carillon} jobs pause heartbeat
   ${carillon} dead-letters list
+  ${carillon} dags run orders --watch
   ${carillon} events --type 'job.*'
   ${carillon} next '30 2 * * *' --tz America/New_York --after 2030-03-09
   curl -s '${url}/v1/executions?limit=1'

@@ -7,12 +7,21 @@ export const report = defineHandler<{ pages: number }>({ name: 'report' })
 export const flaky = defineHandler<{ failureRate: number }>({ name: 'flaky' })
 export const hopeless = defineHandler<null>({ name: 'hopeless' })
 export const nightly = defineHandler<null>({ name: 'nightly' })
+export const importing = defineHandler<{ rows: number }>({ name: 'import' })
+export const charge = defineHandler<null>({ name: 'charge' })
+export const digest = defineHandler<{ team: string }>({ name: 'digest' })
 
 class Unlucky extends Error {
   override readonly name = 'Unlucky'
 }
 
+class CardDeclined extends Error {
+  override readonly name = 'CardDeclined'
+}
+
 const pageMs = 250
+const batchMs = 500
+const batchRows = 250
 
 export const handlers = [
   implementHandler(heartbeat, (ctx) => ({ beat: ctx.scheduledFor.toISOString() })),
@@ -40,4 +49,23 @@ export const handlers = [
   }),
 
   implementHandler(nightly, () => 'good night'),
+
+  // Runs for a while: follow its lines while it does.
+  implementHandler(importing, async (ctx) => {
+    const { rows } = ctx.payload
+    for (let done = 0; done < rows; done += batchRows) {
+      await after(batchMs, undefined, { signal: ctx.signal })
+      ctx.heartbeat({ done: Math.min(done + batchRows, rows), total: rows })
+      ctx.log(`imported rows ${done + 1} to ${Math.min(done + batchRows, rows)}`)
+    }
+    return { rows }
+  }),
+
+  // Fails in a way that another try does not mend.
+  implementHandler(charge, (ctx) => {
+    if (Math.random() < 0.3) throw new CardDeclined('the bank declined the card')
+    return { charged: ctx.executionId }
+  }),
+
+  implementHandler(digest, (ctx) => `a digest for ${ctx.payload.team}`),
 ]

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { Event, EventReset } from '../schemas/event.ts'
-import { closed, Described, JobReference, Word } from '../schemas/scalars.ts'
+import { closed, Described, JobReference, LastEventId, Word } from '../schemas/scalars.ts'
 import { eventFilters } from '../words.ts'
 import { operation } from './operation.ts'
 
@@ -37,13 +37,7 @@ export const eventOperations = {
       closed,
     ),
     headers: Type.Object({
-      'last-event-id': Type.Optional(
-        Type.String({
-          format: 'event-id',
-          description: 'The last `id` that came: up to 15 digits.',
-          examples: ['1042'],
-        }),
-      ),
+      'last-event-id': Type.Optional(LastEventId('The last `id` that came: up to 15 digits.', '1042')),
     }),
     answers: {
       200: {

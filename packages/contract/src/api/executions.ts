@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
 import { Execution, Explanation, executionFilterFields, LogLines } from '../schemas/execution.ts'
-import { BulkInput, DryRun, Operation } from '../schemas/operation.ts'
-import { closed, Uuid, Word } from '../schemas/scalars.ts'
+import { DeadLetterGroups } from '../schemas/failures.ts'
+import { BulkInput, CopyInput, DryRun, Operation } from '../schemas/operation.ts'
+import { closed, LastEventId, Uuid, Word } from '../schemas/scalars.ts'
 import { CompletionInput } from '../schemas/worker.ts'
 import { cancelOutcomes } from '../words.ts'
 import { idempotencyHeaders } from './jobs.ts'
@@ -13,6 +14,7 @@ const tag = 'Executions'
 const executionParams = Type.Object({ executionId: Uuid }, closed)
 const filterQuery = { ...pageFields, ...executionFilterFields, label: labelFilter }
 const { state: _, ...deadLetterQuery } = filterQuery
+const { limit: __, cursor: ___, ...groupQuery } = deadLetterQuery
 const bulkAnswers = {
   200: { description: 'With `dryRun`', schema: DryRun },
   202: { description: 'Under way', schema: Operation, links: ofOperation },
@@ -126,10 +128,26 @@ export const executionOperations = {
     path: '/v1/executions/:executionId/logs',
     tag,
     scope: 'jobs:read',
-    summary: 'The lines its handler logged',
+    summary: 'The lines its handler logged, at once or as they come',
+    description:
+      'They are here about a second after they were logged, while the handler runs, and stay if its worker dies. With ' +
+      '`follow=true` the answer is a stream of server-sent events (`text/event-stream`): `line` with `data` as in `lines` and the ' +
+      'number of the line as `id`; `progress` with `{"progress"}` when there is a new one; `end` with `{"state"}` when the execution ' +
+      'has ended, and then the stream ends. With `Last-Event-ID` it goes on after that line, at any node. A comment comes every 15 seconds.',
     params: executionParams,
-    answers: { 200: { description: 'The lines', schema: LogLines } },
-    errors: ['EXECUTION_NOT_FOUND'],
+    query: Type.Object(
+      {
+        follow: Type.Optional(
+          Type.Boolean({ default: false, description: 'Answer with a stream, until the execution has ended.' }),
+        ),
+      },
+      closed,
+    ),
+    headers: Type.Object({
+      'last-event-id': Type.Optional(LastEventId('With `follow`: the last `id` that came, up to 15 digits.', '12')),
+    }),
+    answers: { 200: { description: 'The lines; with `follow` a stream', schema: LogLines, streams: true } },
+    errors: ['EXECUTION_NOT_FOUND', 'EXECUTION_TO_COME', 'TOO_MANY_LISTENERS'],
   }),
   explainExecution: operation({
     method: 'GET',
@@ -168,6 +186,23 @@ export const executionOperations = {
     answers: bulkAnswers,
     errors: ['IDEMPOTENCY_KEY_REUSED'],
   }),
+  copyExecutions: operation({
+    method: 'POST',
+    path: '/v1/executions/copy',
+    heavy: true,
+    tag,
+    scope: 'jobs:write',
+    summary: 'Submit many executions again, as copies in another pool',
+    description:
+      'Oldest first, in every state but SKIPPED unless `state` chooses one; the originals are not touched. A copy is an execution of ' +
+      'its own with origin SUBMIT: handler, payload, policies, priority, name and labels of the original, and the label `copiedFrom` ' +
+      'with its id, if fewer than 16 are taken. Its `deadlineSec` counts anew; `startWithinSec`, dedupe key, overlap policy and ' +
+      'trace are not taken over. Executions of HTTP and shell targets are skipped: nodes run those, whatever the pool.',
+    headers: idempotencyHeaders,
+    body: CopyInput,
+    answers: bulkAnswers,
+    errors: ['IDEMPOTENCY_KEY_REUSED', 'POOL_UNKNOWN'],
+  }),
   listDeadLetters: operation({
     method: 'GET',
     path: '/v1/dead-letters',
@@ -178,6 +213,20 @@ export const executionOperations = {
     description: 'Of the whole history unless `from` is given.',
     query: Type.Object(deadLetterQuery, closed),
     answers: { 200: { description: 'A page', schema: Page(Execution, 'ExecutionPage') } },
+    errors: [],
+  }),
+  groupDeadLetters: operation({
+    method: 'GET',
+    path: '/v1/dead-letters/groups',
+    heavy: true,
+    tag: 'Dead letters',
+    scope: 'jobs:read',
+    summary: 'Dead letters by the error they ended with',
+    description:
+      'Of the whole history unless `from` is given; the newest 100,000 are counted, with `origin` or `label` the newest 20,000. `error` and `reason` of a group, in the filter of a ' +
+      'replay or purge, select that group.',
+    query: Type.Object(groupQuery, closed),
+    answers: { 200: { description: 'The groups', schema: DeadLetterGroups } },
     errors: [],
   }),
   replayDeadLetters: operation({
@@ -206,5 +255,16 @@ export const executionOperations = {
     body: BulkInput,
     answers: bulkAnswers,
     errors: ['IDEMPOTENCY_KEY_REUSED'],
+  }),
+  purgeDeadLetter: operation({
+    method: 'DELETE',
+    path: '/v1/dead-letters/:executionId',
+    tag: 'Dead letters',
+    scope: 'jobs:write',
+    summary: 'Strike a dead letter off the list',
+    description: 'Its execution stays in the ledger as DEAD, as with a purge by filter. Repeated, it changes nothing.',
+    params: executionParams,
+    answers: { 204: { description: 'It is not on the list' } },
+    errors: ['EXECUTION_NOT_FOUND', 'STATE_CONFLICT'],
   }),
 }

@@ -1,9 +1,12 @@
+import { answerOperations } from './answers.ts'
 import { checkOperations } from './check-jobs.ts'
+import { dagOperations } from './dags.ts'
 import { eventOperations } from './events.ts'
 import { executionOperations } from './executions.ts'
 import { jobOperations } from './jobs.ts'
 import { quarantineOperations } from './quarantine.ts'
 import { systemOperations } from './system.ts'
+import { tokenOperations } from './tokens.ts'
 import { workerOperations } from './workers.ts'
 
 /** Every operation, by its id. */
@@ -11,10 +14,13 @@ export const api = {
   ...jobOperations,
   ...checkOperations,
   ...executionOperations,
+  ...dagOperations,
   ...workerOperations,
   ...eventOperations,
   ...quarantineOperations,
   ...systemOperations,
+  ...tokenOperations,
+  ...answerOperations,
 }
 export type OperationId = keyof typeof api
 

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { Execution, executionFilterFields } from '../schemas/execution.ts'
 import { Fires, howMany, NextFires, PreviewInput } from '../schemas/fires.ts'
 import { BatchJobInput, Job, JobPatch, JobReplacement, NewJobInput } from '../schemas/job.ts'
+import { JobVersion } from '../schemas/job-version.ts'
 import { BackfillInput, DryRun, Operation } from '../schemas/operation.ts'
 import { Problem } from '../schemas/problem.ts'
 import {
@@ -58,7 +59,7 @@ export const ifMatchHeaders = Type.Object({
     Type.String({
       maxLength: 50,
       pattern: '^(\\*|(W/)?"[0-9]{1,9}"|[0-9]{1,9})$',
-      description: 'The ETag of the job as it was read; another version gets 412.',
+      description: 'The ETag as it was read; another version gets 412.',
     }),
   ),
 })
@@ -178,6 +179,9 @@ export const jobOperations = {
         ...pageFields,
         state: Type.Optional(Word(jobStates, { description: 'Only in this state.' })),
         type: Type.Optional(Word(jobTypes, { description: 'Only of this type.' })),
+        search: Type.Optional(
+          Described(Name, 'Only with this text in the name, the key or the handler; upper and lower case are one.'),
+        ),
         key: Type.Optional(Described(Name, 'Only with this key.')),
         name: Type.Optional(Described(Name, 'Only with this name.')),
         handler: Type.Optional(Described(Name, 'Only of this handler.')),
@@ -347,6 +351,19 @@ export const jobOperations = {
       closed,
     ),
     answers: { 200: { description: 'A page', schema: Page(Execution, 'ExecutionPage') } },
+    errors: ['JOB_NOT_FOUND'],
+  }),
+  listJobVersions: operation({
+    method: 'GET',
+    path: '/v1/jobs/:jobId/versions',
+    heavy: true,
+    tag,
+    scope: 'jobs:read',
+    summary: 'Every version of a job, newest first',
+    description: 'The first is the one that holds now. Versions that were replaced before the retention are gone.',
+    params: jobParams,
+    query: Type.Object(pageFields, closed),
+    answers: { 200: { description: 'A page', schema: Page(JobVersion, 'JobVersionPage') } },
     errors: ['JOB_NOT_FOUND'],
   }),
   nextFires: operation({

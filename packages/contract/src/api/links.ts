@@ -30,8 +30,10 @@ export const ofExecution = linksTo('executionId', [
   'explainExecution',
 ])
 
+export const ofDag = linksTo('dagId', ['getDag', 'replaceDag', 'deleteDag', 'runDag'])
+export const ofDagRun = linksTo('runId', ['getDagRun', 'cancelDagRun', 'pauseDagRun', 'resumeDagRun', 'retryDagRun'])
 export const ofOperation = linksTo('operationId', ['getOperation', 'cancelOperation'])
-export const ofWorker = linksTo('workerId', ['leaseExecutions', 'reportExecutions', 'deregisterWorker'])
+export const ofWorker = linksTo('workerId', ['getWorker', 'leaseExecutions', 'reportExecutions', 'deregisterWorker'])
 export const ofPool = linksTo('name', ['pausePool', 'resumePool', 'scalePool'])
 
 function linksTo(id: string, operationIds: string[]): Links {

@@ -152,7 +152,12 @@ describe('bodies of jobs as the document shows them', () => {
     const withTarget = (target: object) => fits({ type: 'ONE_SHOT', target })
     expect(withTarget({ http })).toBe(true)
     expect(withTarget({ pool: 'p', handler: 'h' })).toBe(true)
-    for (const wrong of [{}, { http, handler: 'h' }, { http, pool: 'p' }, { pool: 'p' }]) {
+    const kafka = { topic: 'orders', key: 'k', headers: { a: 'b' } }
+    const lambda = { functionArn: 'arn:aws:lambda:eu-west-1:123456789012:function:f', invocationType: 'Event' }
+    expect(withTarget({ kafka })).toBe(true)
+    expect(withTarget({ lambda })).toBe(true)
+    const two = [{ kafka, lambda }, { kafka, pool: 'p' }, { lambda, handler: 'h' }, { kafka: { ...kafka, url: 'x' } }]
+    for (const wrong of [{}, { http, handler: 'h' }, { http, pool: 'p' }, { pool: 'p' }, ...two]) {
       expect(withTarget(wrong)).toBe(false)
     }
   })

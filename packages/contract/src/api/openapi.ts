@@ -68,7 +68,7 @@ function describe(operationId: string, declared: ApiOperation, components: Compo
     tags: [declared.tag],
     summary: declared.summary,
     ...(declared.description && { description: declared.description }),
-    ...(scope === null ? { security: [] } : { 'x-scope': scope }),
+    ...(scope === null ? { security: [] } : scope === 'any' ? {} : { 'x-scope': scope }),
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
       requestBody: {
@@ -93,7 +93,10 @@ function errorsByStatus(declared: ApiOperation): [string, ErrorCode[]][] {
 function response(answer: Answer, components: Components): object {
   const { description, schema, mediaType = 'application/json', links } = answer
   if (!schema && !answer.mediaType) return { description }
-  const content = { [mediaType]: { schema: schema ? components.refer(schema) : { type: 'string' } } }
+  const content = {
+    [mediaType]: { schema: schema ? components.refer(schema) : { type: 'string' } },
+    ...(answer.streams && { 'text/event-stream': { schema: { type: 'string' } } }),
+  }
   return { description, content, ...(links && { links }) }
 }
 

@@ -13,6 +13,8 @@ export interface Answer {
   schema?: TSchema
   /** application/json unless given. */
   mediaType?: string
+  /** It may also come as server-sent events. */
+  streams?: boolean
   /** Operations that go on from it. */
   links?: Links
 }
@@ -24,8 +26,10 @@ export interface ApiOperation {
   tag: string
   summary: string
   description?: string
-  /** What the caller's token must allow; null: no token needed. */
-  scope: Scope | null
+  /** What the caller's token must allow; `any`: every token will do; null: no token needed. */
+  scope: Scope | 'any' | null
+  /** Without a token it is answered; a platform token that allows this is told more. */
+  moreWith?: Scope
   params?: TObject
   query?: TObject
   /** Request headers it understands, in lower case. */

@@ -1,26 +1,14 @@
-import { type Static, Type } from 'typebox'
+import { Type } from 'typebox'
+import { AuditEntry } from '../schemas/audit.ts'
 import { Operation } from '../schemas/operation.ts'
-import { closed, Described, Instant, JobReference, Json, Name, Nullable, Text, Uuid } from '../schemas/scalars.ts'
+import { closed, Described, Instant, JobReference, Name, Text, Uuid, Word } from '../schemas/scalars.ts'
+import { Stats, statsSteps } from '../schemas/stats.ts'
 import { Verification } from '../schemas/verification.ts'
 import { ofOperation } from './links.ts'
 import { operation } from './operation.ts'
 import { Page, pageFields } from './pages.ts'
 
 const tag = 'Installation'
-
-export const AuditEntry = Type.Object(
-  {
-    auditId: Type.Integer({ description: 'Grows; the order of the record.' }),
-    at: Described(Instant, 'When.'),
-    tenant: Nullable(Text('The tenant it is about; null: the installation.')),
-    actor: Text('The caller, node or worker that did it.'),
-    action: Text('What was done, as a stable word.'),
-    subject: Nullable(Text('The id or name of what it was done to.')),
-    detail: Described(Json, 'More about it; which fields there are depends on the action.'),
-  },
-  { ...closed, title: 'AuditEntry', description: 'Something that was done, or refused.' },
-)
-export type AuditEntry = Static<typeof AuditEntry>
 
 const Health = Type.Object(
   {
@@ -113,6 +101,36 @@ export const systemOperations = {
     answers: { 200: { description: 'What was found', schema: Verification } },
     errors: ['JOB_NOT_FOUND', 'TIME_OUT_OF_RANGE'],
   }),
+  getStats: operation({
+    method: 'GET',
+    path: '/v1/stats',
+    heavy: true,
+    tag,
+    scope: 'jobs:read',
+    summary: 'What happened, by minute or by hour',
+    description:
+      'Rates, lateness, failures and durations of the tenant, as nodes have counted them. They are written every few seconds, so ' +
+      '`until` is a little while ago, and what a node that died had not written is missing: the ledger is what counts.',
+    query: Type.Object(
+      {
+        step: Type.Optional(
+          Word(statsSteps, {
+            default: 'MINUTE',
+            description: 'How long a bucket is. Minutes are kept for 48 hours, hours for 30 days.',
+          }),
+        ),
+        from: Type.Optional(
+          Described(Instant, 'The first bucket holds this; an hour before `to` by minute, a day by hour, if left out.'),
+        ),
+        to: Type.Optional(Described(Instant, 'Exclusive; now, if left out or later.')),
+        pool: Type.Optional(Described(Name, 'Only this pool.')),
+        handler: Type.Optional(Described(Name, 'Only this handler.')),
+      },
+      closed,
+    ),
+    answers: { 200: { description: 'The figures', schema: Stats } },
+    errors: ['TIME_OUT_OF_RANGE'],
+  }),
   healthz: operation({
     method: 'GET',
     path: '/healthz',
@@ -136,7 +154,11 @@ export const systemOperations = {
     path: '/metrics',
     tag,
     scope: null,
+    moreWith: 'metrics:read',
     summary: 'Figures for Prometheus',
+    description:
+      'See docs/metrics.md. What names a tenant, a pool or a handler is shown to platform tokens with the scope ' +
+      '`metrics:read` only; for others the same figures are added up over them. A node without tokens shows everything.',
     answers: { 200: { description: 'Text', mediaType: 'text/plain' } },
     errors: [],
   }),

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Pool, PoolScaling } from '../schemas/pool.ts'
+import { Load, Pool, PoolScaling } from '../schemas/pool.ts'
 import { closed, Described, Name, Uuid, Word } from '../schemas/scalars.ts'
 import {
   LeaseAnswer,
@@ -8,6 +8,7 @@ import {
   ReportAnswer,
   ReportInput,
   Worker,
+  WorkerDetail,
   WorkerRegistration,
 } from '../schemas/worker.ts'
 import { workerStates } from '../words.ts'
@@ -49,6 +50,18 @@ export const workerOperations = {
     ),
     answers: { 200: { description: 'A page', schema: Page(Worker, 'WorkerPage') } },
     errors: [],
+  }),
+  getWorker: operation({
+    method: 'GET',
+    path: '/v1/workers/:workerId',
+    heavy: true,
+    tag: 'Workers',
+    scope: 'jobs:read',
+    summary: 'Read a worker and what it holds',
+    description: '`running` counts executions of all tenants; `held` lists those of the tenant, at most 100.',
+    params: workerParams,
+    answers: { 200: { description: 'The worker', schema: WorkerDetail, links: ofWorker } },
+    errors: ['WORKER_UNKNOWN'],
   }),
   leaseExecutions: operation({
     method: 'POST',
@@ -167,5 +180,15 @@ export const workerOperations = {
     params: poolParams,
     answers: { 200: { description: 'Figures', schema: PoolScaling } },
     errors: ['POOL_NOT_FOUND'],
+  }),
+  getLoad: operation({
+    method: 'GET',
+    path: '/v1/load',
+    heavy: true,
+    tag: 'Pools',
+    scope: 'jobs:read',
+    summary: 'What waits and runs, by pool and lane',
+    answers: { 200: { description: 'Figures', schema: Load } },
+    errors: [],
   }),
 }

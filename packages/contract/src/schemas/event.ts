@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { eventTypes, jobStates, origins } from '../words.ts'
 import { ExecutionError } from './execution.ts'
-import { closed, Described, Instant, Text, Uuid, Word } from './scalars.ts'
+import { closed, Described, Instant, Json, Text, Uuid, Word } from './scalars.ts'
 
 const text = (description: string) => Type.Optional(Text(description))
 const count = (description: string) => Type.Optional(Type.Integer({ description }))
@@ -22,7 +22,7 @@ export const EventDetail = Type.Object(
     origin: Type.Optional(Word(origins, { description: 'What made the execution.' })),
     scheduledFor: instant('The nominal time of the execution.'),
     dueAt: instant('When the execution was to run.'),
-    count: count('Occurrences in a row that were skipped for one reason.'),
+    count: count('Occurrences in a row that were skipped for one reason; of a run, its steps.'),
     attempt: count('Which attempt; 1 is the first.'),
     workerId: text('The worker that holds or held it.'),
     startedAt: instant('When the attempt started.'),
@@ -30,6 +30,7 @@ export const EventDetail = Type.Object(
     outcome: text('How the attempt ended: SUCCEEDED, FAILED, TIMED_OUT, WORKER_LOST, HANDED_BACK, …'),
     error: Type.Optional(ExecutionError),
     retryAt: instant('When the next attempt is due.'),
+    progress: Type.Optional(Described(Json, 'How far the handler has come. Left out if it is larger than 4 KiB.')),
   },
   { ...closed, title: 'EventDetail', description: 'More about the event; which fields there are depends on its type.' },
 )
@@ -41,7 +42,10 @@ export const Event = Type.Object(
     type: Word(eventTypes, { description: 'What happened.' }),
     at: Described(Instant, 'When.'),
     tenant: Text('To which tenant.'),
-    jobId: Type.String({ format: 'uuid', description: 'Of a submission: the id of its execution.' }),
+    jobId: Type.String({
+      format: 'uuid',
+      description: 'Of a submission: the id of its execution; of a run of a graph and of its steps: the id of the run.',
+    }),
     executionId: Type.Optional(Described(Uuid, 'The execution, if it is about one.')),
     detail: EventDetail,
   },

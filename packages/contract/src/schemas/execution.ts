@@ -43,7 +43,7 @@ export type TimelineEntry = Static<typeof TimelineEntry>
 export const Execution = Type.Object(
   {
     executionId: Uuid,
-    jobId: Described(Uuid, 'Its job; of a submission, its own id.'),
+    jobId: Described(Uuid, 'Its job; of a submission, its own id; of a step, its run.'),
     jobVersion: Nullable(Type.Integer({ description: 'The version of the job when it fired; null for a submission.' })),
     dagRunId: Nullable(Described(Uuid, 'The run of a graph it belongs to, if any.')),
     name: Nullable(Text('The name of its job.')),
@@ -100,7 +100,16 @@ export const executionFilterFields = {
   handler: Type.Optional(Described(Name, 'Only of this handler.')),
   pool: Type.Optional(Described(Name, 'Only of this pool.')),
   origin: Type.Optional(Word(origins, { description: 'Only made this way.' })),
-  error: Type.Optional(Type.String({ ...nameRules, description: 'The name of the last error.' })),
+  error: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      pattern: '^[^\\u0000]*$',
+      format: 'well-formed',
+      description:
+        'The name of the last error, of a longer one its first 200 characters; empty: only without an error.',
+    }),
+  ),
+  reason: Type.Optional(Type.String({ ...nameRules, description: 'Why they ended, or wait, as a stable word.' })),
   from: Type.Optional(Described(Instant, 'Only with a `scheduledFor` at or after this.')),
   to: Type.Optional(Described(Instant, 'Only with a `scheduledFor` before this.')),
 }
@@ -139,7 +148,34 @@ export const Explanation = Type.Object(
 )
 export type Explanation = Static<typeof Explanation>
 
+const logLine = {
+  at: Described(Instant, 'When the handler logged it; of a line that came with the outcome, when the attempt ended.'),
+  attempt: Type.Integer({ description: 'The attempt that logged it; 1 is the first.' }),
+  text: Type.String({ description: 'The line.' }),
+}
+export const LogLine = Type.Object(logLine, {
+  ...closed,
+  title: 'LogLine',
+  description: 'A line that a handler logged.',
+})
+export type LogLine = Static<typeof LogLine>
+
 export const LogLines = Type.Object(
-  { executionId: Uuid, lines: Type.Array(Type.String(), { description: 'Oldest first.' }) },
-  { ...closed, title: 'LogLines', description: 'What a handler logged.' },
+  {
+    executionId: Uuid,
+    lines: Type.Array(LogLine, { description: 'Oldest first.' }),
+    dropped: Type.Integer({
+      description: 'Lines before these that are not kept: of all attempts, the latest 256 KiB are.',
+    }),
+  },
+  { ...closed, title: 'LogLines', description: 'What a handler logged, in all attempts.' },
 )
+export type LogLines = Static<typeof LogLines>
+
+/** What a stream of log lines tells, in the form in which clients give it out. */
+export type LogEvent =
+  /** `position`: its number among all lines of the execution, for `after`. */
+  | ({ type: 'line'; position: number } & LogLine)
+  | { type: 'progress'; progress: unknown }
+  /** The last one: the execution has ended. */
+  | { type: 'end'; state: Execution['state'] }

@@ -40,7 +40,7 @@ import {
 import { Target } from './target.ts'
 
 /** How executions are run: the same for jobs and for submissions. */
-const executionPolicy = {
+export const executionPolicy = {
   priority: Type.Optional(
     Word(priorities, {
       default: defaults.priority,

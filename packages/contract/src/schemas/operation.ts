@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { operationKinds, operationStates } from '../words.ts'
 import { ExecutionFilter } from './execution.ts'
-import { Count, closed, Described, Instant, Nullable, Text, Uuid, Word } from './scalars.ts'
+import { Count, closed, Described, Instant, Name, Nullable, Text, Uuid, Word } from './scalars.ts'
 
 /** An operation: bulk work or a backfill. It runs in the background on any node and survives a restart. */
 export const Operation = Type.Object(
@@ -10,8 +10,10 @@ export const Operation = Type.Object(
     kind: Word(operationKinds, { description: 'What it does to each execution.' }),
     state: Word(operationStates, { description: 'Whether it is still under way.' }),
     total: Nullable(Type.Integer({ description: 'Null while it is not known.' })),
-    done: Type.Integer({ description: 'Executions it changed so far.' }),
-    skipped: Type.Integer({ description: 'Examined and left alone: their state had changed.' }),
+    done: Type.Integer({ description: 'Executions it changed, or with COPY created, so far.' }),
+    skipped: Type.Integer({
+      description: 'Examined and left alone: their state had changed, or with COPY their target is a built-in one.',
+    }),
     ratePerSec: Nullable(Type.Number({ description: 'At most this many a second; null: no bound.' })),
     createdBy: Text('The caller who asked for it.'),
     createdAt: Described(Instant, 'When it was asked for.'),
@@ -30,6 +32,17 @@ export const BulkInput = Type.Object(
   { ...closed, title: 'BulkInput', description: 'Which executions, and how fast.' },
 )
 export type BulkInput = Static<typeof BulkInput>
+
+export const CopyInput = Type.Object(
+  {
+    filter: ExecutionFilter,
+    pool: Described(Name, 'The pool that the copies go to: one of the tenant or of the installation.'),
+    ratePerSec: rate,
+    dryRun,
+  },
+  { ...closed, title: 'CopyInput', description: 'Which executions, into which pool, and how fast.' },
+)
+export type CopyInput = Static<typeof CopyInput>
 
 export const BackfillInput = Type.Object(
   {

@@ -107,3 +107,9 @@ export const closed = { additionalProperties: false } as const
 function LabelText() {
   return Type.String({ minLength: 1, maxLength: 255, ...plainText })
 }
+
+/** The header by which a stream of server-sent events goes on where it stopped. */
+export function LastEventId(description: string, example: string) {
+  const said = { description, examples: [example] }
+  return ShownAs(Type.String({ format: 'event-id', ...said }), Type.String({ pattern: '^[0-9]{1,15}$', ...said }))
+}

@@ -1,6 +1,6 @@
 /** What runs an execution: a handler of a worker, or one of the node's own targets. */
 import { Type } from 'typebox'
-import { httpMethods } from '../words.ts'
+import { httpMethods, invocationTypes } from '../words.ts'
 import { closed, Described, Name, ShownAs, Word } from './scalars.ts'
 
 const SecretRef = Type.Object(
@@ -53,7 +53,57 @@ export const ShellTarget = Type.Object(
   { ...closed, title: 'ShellTarget', description: 'A program of the operator’s list that a node runs.' },
 )
 
-const description = 'Exactly one of `handler`, `http` and `shell`; `pool` goes with `handler`.'
+export const KafkaTarget = Type.Object(
+  {
+    cluster: Type.Optional(
+      Type.String({
+        pattern: '^[A-Za-z0-9_-]{1,100}$',
+        description: 'A name on the operator’s list. Left out: the only one, or the one named `default`.',
+      }),
+    ),
+    topic: Type.String({
+      pattern: '^[A-Za-z0-9._-]{1,249}$',
+      description: 'The topic, which must exist and be on the operator’s list.',
+    }),
+    key: Type.Optional(
+      Type.String({ maxLength: 1_000, description: 'The key of the message. Left out: the id of the job.' }),
+    ),
+    headers: Type.Optional(
+      Type.Record(Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$" }), Type.String({ maxLength: 4_000 }), {
+        maxProperties: 50,
+        additionalProperties: false,
+        description: 'Headers of the message.',
+      }),
+    ),
+  },
+  { ...closed, title: 'KafkaTarget', description: 'A message that a node publishes; the payload is its value.' },
+)
+
+export const LambdaTarget = Type.Object(
+  {
+    functionArn: Type.String({
+      minLength: 1,
+      maxLength: 300,
+      description: 'The ARN of the function, with or without a version or alias; it must be on the operator’s list.',
+    }),
+    invocationType: Type.Optional(
+      Word(invocationTypes, {
+        default: 'RequestResponse',
+        description: 'Wait for the answer of the function, or only until AWS has queued the event.',
+      }),
+    ),
+    envelope: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          'Send `{"carillon": {…}, "payload": …}`, with the execution’s id and fence, instead of the payload.',
+      }),
+    ),
+  },
+  { ...closed, title: 'LambdaTarget', description: 'A function of AWS Lambda; the payload is its event.' },
+)
+
+const description = 'Exactly one of `handler`, `http`, `shell`, `kafka` and `lambda`; `pool` goes with `handler`.'
 const pool = Type.Optional(Described(Name, 'The pool whose workers run it. Left out: `default`.'))
 const handler = Described(Name, 'The name of the handler, as its workers registered it.')
 
@@ -67,6 +117,8 @@ const oneOfThem = Type.Unsafe<unknown>({
       { shell: ShellTarget },
       { ...closed, title: 'TargetInShell', description: 'A program of the operator.' },
     ),
+    Type.Object({ kafka: KafkaTarget }, { ...closed, title: 'TargetInKafka', description: 'A message to a topic.' }),
+    Type.Object({ lambda: LambdaTarget }, { ...closed, title: 'TargetInLambda', description: 'A function of AWS.' }),
   ],
 })
 
@@ -77,6 +129,8 @@ export const Target = ShownAs(
       handler: Type.Optional(handler),
       http: Type.Optional(HttpTarget),
       shell: Type.Optional(ShellTarget),
+      kafka: Type.Optional(KafkaTarget),
+      lambda: Type.Optional(LambdaTarget),
     },
     { ...closed, title: 'Target', description },
   ),

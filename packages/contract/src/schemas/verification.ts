@@ -108,3 +108,28 @@ export const Verification = Type.Object(
   { ...closed, title: 'Verification', description: 'One part of the comparison; the parts are added up.' },
 )
 export type Verification = Static<typeof Verification>
+
+const verifiedFigures = {
+  occurrences: Count('Occurrences that were compared.'),
+  missed: Count('Missed.'),
+  doubled: Count('Doubled.'),
+  stuck: Count('Stuck.'),
+  wrong: Count('Wrong.'),
+  lost: Count('Acknowledged and lost.'),
+  late: Count('Fired later than 1 s after they were due.'),
+}
+
+/** What the node finds by itself, minute by minute. */
+export const Verified = Type.Object(
+  {
+    since: Nullable(Described(Instant, 'Watched from then on; null: not yet.')),
+    until: Nullable(Described(Instant, 'Compared up to then; null: not yet.')),
+    stuckNow: Count('Executions that are stuck now; counted up to 1,000.'),
+    total: Type.Object(verifiedFigures, { ...closed, description: 'Since the installation is watched.' }),
+    hours: Type.Array(Type.Object({ at: Described(Instant, 'The hour begins then.'), ...verifiedFigures }, closed), {
+      description: 'Hour by hour, oldest first, at most 30 days.',
+    }),
+  },
+  { ...closed, title: 'Verified', description: 'What continuous verification has found, in the whole installation.' },
+)
+export type Verified = Static<typeof Verified>

@@ -1,6 +1,6 @@
 /** The worker protocol. All times here are milliseconds since 1970. */
 import { type Static, type TProperties, Type } from 'typebox'
-import { workerStates } from '../words.ts'
+import { failedStepStates, workerStates } from '../words.ts'
 import { closed, Described, Instant, Json, Name, Nullable, Text, Uuid, Word } from './scalars.ts'
 
 const Millis = Type.Number({ minimum: 0, maximum: 253_402_300_800_000, description: 'Milliseconds since 1970.' })
@@ -38,6 +38,11 @@ export const RegistrationAnswer = Type.Object(
     lostAfterMs: Type.Integer({
       description: 'After this many milliseconds of silence what it holds is taken from it.',
     }),
+    logEveryMs: Type.Optional(
+      Type.Integer({
+        description: 'How often to send new log lines in `lines`, in milliseconds. Left out: only with the outcome.',
+      }),
+    ),
     serverTime: Described(Millis, 'The clock of the node, in milliseconds since 1970.'),
   },
   { ...closed, title: 'RegistrationAnswer', description: 'The rules a worker keeps to.' },
@@ -68,6 +73,24 @@ export const LeaseInput = Type.Object(
 )
 export type LeaseInput = Static<typeof LeaseInput>
 
+export const LeasedStep = Type.Object(
+  {
+    runId: Described(Uuid, 'The run of a graph that it belongs to.'),
+    step: Text('Which step of the graph it is.'),
+    payload: Described(Json, 'What the run was given, as it was written; null if nothing.'),
+    results: Type.Record(Type.String(), Json, {
+      description: 'Of every step it depends on: the result as it was written; null if it has none.',
+    }),
+    states: Type.Optional(
+      Type.Record(Type.String(), Word(failedStepStates, { description: 'How it ended.' }), {
+        description: 'Of the steps it depends on, those that did not succeed. Left out: all SUCCEEDED.',
+      }),
+    ),
+  },
+  { ...closed, title: 'LeasedStep', description: 'What a step of a graph is given beside its own payload.' },
+)
+export type LeasedStep = Static<typeof LeasedStep>
+
 export const LeasedExecution = Type.Object(
   {
     executionId: Uuid,
@@ -96,6 +119,11 @@ export const LeasedExecution = Type.Object(
     labels: Type.Record(Type.String(), Type.String(), { description: 'Inherited from its job.' }),
     traceparent: Nullable(Text('W3C trace context of the program that created it.')),
     target: Described(Json, 'Settings of a built-in target; null for a handler of a worker.'),
+    dag: Type.Optional(
+      Nullable(
+        Described(LeasedStep, 'If it is a step of a graph; otherwise null, and left out by nodes without graphs.'),
+      ),
+    ),
   },
   { ...closed, title: 'LeasedExecution', description: 'An execution that this worker holds from now on.' },
 )
@@ -142,7 +170,10 @@ const ended = {
   ),
   finishedAt: Type.Optional(Described(Millis, 'When the handler ended, in milliseconds since 1970. Left out: now.')),
   log: Type.Optional(
-    Type.Array(Type.String(), { description: 'Lines of the handler. Of more than 1,000, or 64 KiB, the rest is cut.' }),
+    Type.Array(Type.String(), {
+      description:
+        'All lines of the handler, also those that were sent in `lines`. Of more than 1,000, or 64 KiB, the rest is cut.',
+    }),
   ),
 }
 const progress = Type.Optional(Described(Json, 'The progress last reported, for the next attempt.'))
@@ -208,6 +239,28 @@ export const OutcomeInput = Type.Unsafe<OutcomeInput>({
   oneOf: outcomes,
 })
 
+const ReportedLines = Type.Object(
+  {
+    ...held,
+    from: Type.Integer({
+      minimum: 0,
+      maximum: 1_000_000,
+      description: 'How many lines the handler logged under this fence before these.',
+    }),
+    lines: Type.Array(
+      Type.Object(
+        {
+          at: Type.Optional(Described(Millis, 'When it was logged, in milliseconds since 1970. Left out: now.')),
+          text: Type.String({ pattern: '^[^\\n]*$', description: 'One line, without a line feed.' }),
+        },
+        { ...closed, title: 'ReportedLine', description: 'A line that a handler logged.' },
+      ),
+      { minItems: 1, maxItems: 1_001, description: 'Oldest first.' },
+    ),
+  },
+  { ...closed, title: 'ReportedLines', description: 'What the handler of an execution that goes on has logged.' },
+)
+
 export const ReportInput = Type.Object(
   {
     outcomes: Type.Optional(Type.Array(OutcomeInput, { maxItems: 10_000, description: 'Executions that ended.' })),
@@ -225,6 +278,9 @@ export const ReportInput = Type.Object(
         ),
         { maxItems: 10_000, description: 'Progress of executions that go on.' },
       ),
+    ),
+    lines: Type.Optional(
+      Type.Array(ReportedLines, { maxItems: 10_000, description: 'New log lines of executions that go on.' }),
     ),
     held: Type.Optional(
       Nullable(
@@ -249,6 +305,13 @@ export const ReportAnswer = Type.Object(
     serverTime: Described(Millis, 'The clock of the node, in milliseconds since 1970.'),
     outcomes: Type.Array(Verdict, { description: 'In the order of the outcomes.' }),
     began: Type.Array(Verdict, { description: 'In the order of `began`.' }),
+    lines: Type.Optional(
+      Type.Array(Nullable(Type.Integer()), {
+        description:
+          'In the order of `lines`: how many lines the installation has under that fence; go on from there. Null: not taken ' +
+          'now (the lease is lost or busy, or the worker has sent too much); they come with the outcome, or again.',
+      }),
+    ),
     cancellations: Type.Array(Cancellation, { description: 'Executions to stop.' }),
     lost: Type.Array(HeldExecution, { description: 'Not this worker’s any more: stop them.' }),
     tooLarge: Type.Optional(
@@ -276,6 +339,30 @@ export const Worker = Type.Object(
   { ...closed, title: 'Worker', description: 'A worker that is registered.' },
 )
 export type Worker = Static<typeof Worker>
+
+export const WorkerDetail = Type.Object(
+  {
+    ...Worker.properties,
+    held: Type.Array(
+      Type.Object(
+        {
+          executionId: Uuid,
+          name: Nullable(Text('The name of its job or submission.')),
+          handler: Text('The handler.'),
+          pool: Text('The pool it was leased from.'),
+          attempt: Type.Integer({ description: 'Which attempt this is.' }),
+          began: Type.Boolean({ description: 'False: taken ahead of a free slot.' }),
+          leasedAt: Described(Instant, 'Since when the worker holds it.'),
+        },
+        closed,
+      ),
+      { description: 'What it holds of the tenant, the newest lease first.' },
+    ),
+    complete: Type.Boolean({ description: 'False: it holds more of the tenant than is listed.' }),
+  },
+  { ...closed, title: 'WorkerDetail', description: 'A worker, and what it holds.' },
+)
+export type WorkerDetail = Static<typeof WorkerDetail>
 
 /** What an outside service that answered 202 reports later, with its bound token. */
 export const CompletionInput = Type.Object(

@@ -3,33 +3,37 @@
  * repeated, at another node if need be; what creates work carries an Idempotency-Key of its own, so that a repeat changes
  * nothing.
  */
-import { randomUUID } from 'node:crypto'
 import {
   apiPaths,
   type CancelOutcome,
   CarillonError,
   checkOptions,
   type EnqueueOptions,
-  type ErrorCode,
   type Event,
   type EventReset,
   type Execution,
   enqueueOptionNames,
   type Job,
+  type LogEvent,
   nearest,
   recurrenceOf,
   type ScheduleOptions,
   scheduleOptionNames,
+  type VerifyOptions,
+  type VerifyResult,
+  verifyAll,
 } from '@carillon/contract'
 import { definitionOf, type HandlerOf, validatePayload, validatePayloads } from '../handler.ts'
 import { checkNodeOptions } from '../http/node-options.ts'
 import { type NodeOptions, Nodes } from '../http/nodes.ts'
+import { DagCalls, DagRunCalls } from './dags.ts'
 import { type EventsOptions, tellEvents } from './events.ts'
+import { type FollowOptions, followLogs } from './follow.ts'
 import { type Call, ExecutionCalls, InstallationCalls, JobCalls, PoolCalls } from './groups.ts'
 import { ExecutionHandle } from './handle.ts'
 import type { CallAnswer, CallInput, OperationId } from './operations.ts'
+import { newKey, unless } from './requests.ts'
 import { jobInputOf } from './submission.ts'
-import { type VerifyOptions, type VerifyResult, verifyAll } from './verify.ts'
 
 export type ClientOptions = NodeOptions
 
@@ -63,6 +67,8 @@ export class Client {
   readonly #nodes: Nodes
   readonly jobs: JobCalls
   readonly executions: ExecutionCalls
+  readonly dags: DagCalls
+  readonly dagRuns: DagRunCalls
   readonly pools: PoolCalls
   readonly installation: InstallationCalls
 
@@ -70,9 +76,11 @@ export class Client {
   constructor(options: ClientOptions) {
     checkNodeOptions(options, 'createClient')
     this.#nodes = new Nodes({ patienceMs: defaultPatienceMs, ...options })
-    const call: Call = (operation, input) => this.call(operation, input)
+    const call: Call = (operation, input, options) => this.call(operation, input, options)
     this.jobs = new JobCalls(call)
     this.executions = new ExecutionCalls(call)
+    this.dags = new DagCalls(call)
+    this.dagRuns = new DagRunCalls(call)
     this.pools = new PoolCalls(call)
     this.installation = new InstallationCalls(call)
   }
@@ -154,6 +162,7 @@ export class Client {
     return new ExecutionHandle<Result, Execution>(executionId, {
       read: () => this.execution(executionId),
       wait: (waitMs) => this.#wait(executionId, waitMs ?? forever),
+      follow: (options) => this.follow(executionId, options),
     })
   }
 
@@ -237,6 +246,25 @@ export class Client {
     return tellEvents(this.#nodes, options)
   }
 
+  /**
+   * What an execution logs and how far it has come, as it comes; the last one is of type `end`, when it has ended. Lines are here about
+   * a second after they were logged. Reconnects by itself and goes on after the last line.
+   *
+   * @example
+   * ```ts
+   * import { createClient } from '@carillon/sdk'
+   *
+   * const client = createClient({ urls: ['http://127.0.0.1:7171'] })
+   * for await (const event of client.follow('0195d3c4-7a70-7000-8000-000000000001')) {
+   *   if (event.type === 'line') console.log(event.at, event.text)
+   *   else if (event.type === 'end') console.log(event.state)
+   * }
+   * ```
+   */
+  follow(executionId: string, options: FollowOptions = {}): AsyncGenerator<LogEvent, void> {
+    return followLogs(this.#nodes, executionId, options)
+  }
+
   /** Closes all connections. */
   close(): Promise<void> {
     return this.#nodes.close()
@@ -291,15 +319,4 @@ function queryOf(query: Record<string, unknown>): string {
 function headersOf(headers: Record<string, unknown>): Record<string, string> {
   const given = Object.entries(headers).filter(([, value]) => value !== undefined)
   return Object.fromEntries(given.map(([name, value]) => [name, String(value)]))
-}
-
-function newKey(): { 'idempotency-key': string } {
-  return { 'idempotency-key': randomUUID() }
-}
-
-function unless(...codes: ErrorCode[]): (error: unknown) => null {
-  return (error) => {
-    if (error instanceof CarillonError && codes.includes(error.code)) return null
-    throw error
-  }
 }

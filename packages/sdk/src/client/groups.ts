@@ -2,13 +2,26 @@
  * The calls of an installation besides submitting work, in groups. The client makes them over HTTP, library mode in process:
  * both by the same operations of the contract, so each rule exists once, in the route that answers.
  */
-import type { BackfillInput, BulkInput, Execution, Explanation, Job, JobPatch, WireJobInput } from '@carillon/contract'
-import { CarillonError, checkOptions } from '@carillon/contract'
+import type {
+  BackfillInput,
+  BulkInput,
+  CopyInput,
+  Execution,
+  Explanation,
+  Job,
+  JobPatch,
+  WireJobInput,
+} from '@carillon/contract'
 import type { CallAnswer, CallInput, OperationId } from './operations.ts'
+import { ifMatch, unless } from './requests.ts'
 
-export type Call = <Id extends OperationId>(operation: Id, input: CallInput<Id>) => Promise<CallAnswer<Id>>
+export type Call = <Id extends OperationId>(
+  operation: Id,
+  input: CallInput<Id>,
+  options?: { signal?: AbortSignal },
+) => Promise<CallAnswer<Id>>
 
-type QueryOf<Id extends OperationId> = CallInput<Id> extends { query?: infer Query } ? NonNullable<Query> : never
+export type QueryOf<Id extends OperationId> = CallInput<Id> extends { query?: infer Query } ? NonNullable<Query> : never
 type BodyOf<Id extends OperationId> = CallInput<Id> extends { body: infer Body } ? Body : never
 
 /** A job is named by its id or its key everywhere here. */
@@ -26,10 +39,7 @@ export class JobCalls {
 
   /** The job and its latest ten executions; null: there is none. */
   get(job: string): Promise<CallAnswer<'getJob'> | null> {
-    return this.#call('getJob', { params: { jobId: job } }).catch((error: unknown) => {
-      if (error instanceof CarillonError && error.code === 'JOB_NOT_FOUND') return null
-      throw error
-    })
+    return this.#call('getJob', { params: { jobId: job } }).catch(unless('JOB_NOT_FOUND'))
   }
 
   /** Gives it another definition. With `version`, only if it is still that one. */
@@ -47,6 +57,11 @@ export class JobCalls {
     return this.#call('nextFires', { params: { jobId: job }, query })
   }
 
+  /** What will fire of all jobs, by minute or by hour, and where it collides. */
+  forecast(query: QueryOf<'getForecast'> = {}): Promise<CallAnswer<'getForecast'>> {
+    return this.#call('getForecast', { query })
+  }
+
   /** When a schedule would fire. */
   preview(body: BodyOf<'previewSchedule'>): Promise<CallAnswer<'previewSchedule'>> {
     return this.#call('previewSchedule', { body })
@@ -54,6 +69,11 @@ export class JobCalls {
 
   executions(job: string, query: QueryOf<'listJobExecutions'> = {}): Promise<CallAnswer<'listJobExecutions'>> {
     return this.#call('listJobExecutions', { params: { jobId: job }, query })
+  }
+
+  /** What it was and is, newest first. */
+  versions(job: string, query: QueryOf<'listJobVersions'> = {}): Promise<CallAnswer<'listJobVersions'>> {
+    return this.#call('listJobVersions', { params: { jobId: job }, query })
   }
 
   /** Runs the occurrences of a time that has passed. */
@@ -98,8 +118,23 @@ export class ExecutionCalls {
     return this.#call('retryExecutions', { body })
   }
 
+  /** Submits all that match again, as new executions in another pool; the originals are not touched. */
+  copyAll(body: CopyInput): Promise<CallAnswer<'copyExecutions'>> {
+    return this.#call('copyExecutions', { body })
+  }
+
   listDead(query: QueryOf<'listDeadLetters'> = {}): Promise<CallAnswer<'listDeadLetters'>> {
     return this.#call('listDeadLetters', { query })
+  }
+
+  /** Dead letters by the error they ended with. */
+  groupDead(query: QueryOf<'groupDeadLetters'> = {}): Promise<CallAnswer<'groupDeadLetters'>> {
+    return this.#call('groupDeadLetters', { query })
+  }
+
+  /** What failed, by job; of the last 7 days unless told otherwise. */
+  failures(query: QueryOf<'listFailures'> = {}): Promise<CallAnswer<'listFailures'>> {
+    return this.#call('listFailures', { query })
   }
 
   replayDead(body: BodyOf<'replayDeadLetters'>): Promise<CallAnswer<'replayDeadLetters'>> {
@@ -108,6 +143,11 @@ export class ExecutionCalls {
 
   purgeDead(body: BodyOf<'purgeDeadLetters'>): Promise<CallAnswer<'purgeDeadLetters'>> {
     return this.#call('purgeDeadLetters', { body })
+  }
+
+  /** Strikes one dead letter off the list. */
+  async purgeOneDead(executionId: string): Promise<void> {
+    await this.#call('purgeDeadLetter', { params: { executionId } })
   }
 }
 
@@ -138,6 +178,11 @@ export class PoolCalls {
   scaling(name: string): Promise<CallAnswer<'scalePool'>> {
     return this.#call('scalePool', { params: { name } })
   }
+
+  /** What waits and runs, by pool and lane. */
+  load(): Promise<CallAnswer<'getLoad'>> {
+    return this.#call('getLoad', {})
+  }
 }
 
 export class InstallationCalls {
@@ -145,6 +190,26 @@ export class InstallationCalls {
 
   constructor(call: Call) {
     this.#call = call
+  }
+
+  /** Who is asking, and what that caller may do. */
+  me(): Promise<CallAnswer<'getMe'>> {
+    return this.#call('getMe', {})
+  }
+
+  /** API keys of the tenant, newest first, without their secrets. */
+  tokens(query: QueryOf<'listTokens'> = {}): Promise<CallAnswer<'listTokens'>> {
+    return this.#call('listTokens', { query })
+  }
+
+  /** Creates an API key; `key` of the answer is shown nowhere else. */
+  createToken(body: BodyOf<'createToken'>): Promise<CallAnswer<'createToken'>> {
+    return this.#call('createToken', { body })
+  }
+
+  /** Every node refuses it within 10 seconds. */
+  async revokeToken(keyId: string): Promise<void> {
+    await this.#call('revokeToken', { params: { keyId } })
   }
 
   /** Whether the node can serve, and what prevents it. */
@@ -157,8 +222,28 @@ export class InstallationCalls {
     return String(await this.#call('metrics', {}))
   }
 
+  /** The nodes, and how leadership stands. */
+  nodes(): Promise<CallAnswer<'listNodes'>> {
+    return this.#call('listNodes', {})
+  }
+
+  /** What continuous verification has found, in all and hour by hour. */
+  verified(): Promise<CallAnswer<'getVerified'>> {
+    return this.#call('getVerified', {})
+  }
+
   workers(query: QueryOf<'listWorkers'> = {}): Promise<CallAnswer<'listWorkers'>> {
     return this.#call('listWorkers', { query })
+  }
+
+  /** A worker, and what it holds of the tenant; null: it is not registered. */
+  worker(workerId: string): Promise<CallAnswer<'getWorker'> | null> {
+    return this.#call('getWorker', { params: { workerId } }).catch(unless('WORKER_UNKNOWN'))
+  }
+
+  /** What happened, by minute or by hour. */
+  stats(query: QueryOf<'getStats'> = {}): Promise<CallAnswer<'getStats'>> {
+    return this.#call('getStats', { query })
   }
 
   /** Who did what, newest first. */
@@ -174,9 +259,4 @@ export class InstallationCalls {
   cancelOperation(operationId: string): Promise<CallAnswer<'cancelOperation'>> {
     return this.#call('cancelOperation', { params: { operationId } })
   }
-}
-
-function ifMatch(options: { version?: number }): { 'if-match'?: string } {
-  checkOptions(options, ['version'])
-  return options.version === undefined ? {} : { 'if-match': String(options.version) }
 }

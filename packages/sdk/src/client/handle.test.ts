@@ -1,12 +1,14 @@
 import { describe, expect, it, vi } from 'vitest'
 import { type EndedExecution, ExecutionFailed, ExecutionHandle } from './handle.ts'
 
+async function* noLines() {}
+
 function handle(execution: Partial<EndedExecution> | null, ended = true) {
   const read = vi.fn(
     async () => execution && ({ executionId: 'e', reason: null, error: null, ...execution } as EndedExecution),
   )
   const wait = vi.fn(async (_waitMs?: number) => ended)
-  return { read, wait, handle: new ExecutionHandle<number>('e', { read, wait }) }
+  return { read, wait, handle: new ExecutionHandle<number>('e', { read, wait, follow: noLines }) }
 }
 
 describe('the handle of an execution', () => {

@@ -1,4 +1,5 @@
-import { checkOptions, type Execution } from '@carillon/contract'
+import { checkOptions, type Execution, type LogEvent } from '@carillon/contract'
+import type { FollowOptions } from './follow.ts'
 
 /** What can be seen of an execution that has ended, whichever way it was asked for. */
 export type EndedExecution = Pick<Execution, 'executionId' | 'state' | 'reason' | 'error' | 'result'>
@@ -20,14 +21,20 @@ export class ExecutionHandle<Result, View extends EndedExecution = EndedExecutio
   readonly executionId: string
   readonly #read: () => Promise<View | null>
   readonly #wait: (waitMs?: number) => Promise<boolean>
+  readonly #follow: (options: FollowOptions) => AsyncGenerator<LogEvent, void>
 
   constructor(
     executionId: string,
-    access: { read: () => Promise<View | null>; wait: (waitMs?: number) => Promise<boolean> },
+    access: {
+      read: () => Promise<View | null>
+      wait: (waitMs?: number) => Promise<boolean>
+      follow: (options: FollowOptions) => AsyncGenerator<LogEvent, void>
+    },
   ) {
     this.executionId = executionId
     this.#read = access.read
     this.#wait = access.wait
+    this.#follow = access.follow
   }
 
   /** The execution in its current state; null before a future one has fired, or after its history is gone. */
@@ -42,6 +49,11 @@ export class ExecutionHandle<Result, View extends EndedExecution = EndedExecutio
       throw new Error(`Execution ${this.executionId} has not ended within ${options.waitMs} ms; it goes on`)
     }
     return (await this.#read())!
+  }
+
+  /** What its handler logs and how far it has come, as it comes, until it has ended. */
+  follow(options: FollowOptions = {}): AsyncGenerator<LogEvent, void> {
+    return this.#follow(options)
   }
 
   /** What the handler returned. Throws ExecutionFailed if the execution ended in any other way. */

@@ -2,20 +2,25 @@
 export interface ServerSent {
   /** The place in the stream after it. */
   id: string | null
+  /** Its type; null: none was given. */
+  event: string | null
   /** Null: it only says how far the stream has come. */
   data: string | null
 }
 
+const nothing: ServerSent = { id: null, event: null, data: null }
+
 export async function* serverSent(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSent, void> {
-  let message: ServerSent = { id: null, data: null }
+  let message: ServerSent = { ...nothing }
   for await (const line of linesOf(chunks)) {
     if (line === '') {
       if (message.id !== null || message.data !== null) yield message
-      message = { id: null, data: null }
+      message = { ...nothing }
       continue
     }
     const [, field, value] = /^([^:]*)(?:: ?(.*))?$/s.exec(line)!
     if (field === 'id') message.id = value ?? ''
+    else if (field === 'event') message.event = value ?? ''
     else if (field === 'data') message.data = message.data === null ? (value ?? '') : `${message.data}\n${value ?? ''}`
   }
 }

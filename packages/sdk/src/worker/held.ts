@@ -76,13 +76,14 @@ export class Held {
     this.invocation?.abort(code, message)
   }
 
-  log(line: unknown): void {
+  log(line: unknown, at: number): void {
     this.#log ??= new LogLines()
-    this.#log.add(line)
+    this.#log.add(line, at)
   }
 
-  get logLines(): string[] | undefined {
-    return this.#log?.lines
+  /** Null: it has logged nothing. */
+  get logged(): LogLines | null {
+    return this.#log
   }
 
   schedule(): void {

@@ -48,7 +48,7 @@ export interface Transport {
 }
 
 /** What the installation expects of a worker. */
-export type WorkerTimes = Pick<RegistrationAnswer, 'heartbeatEveryMs'>
+export type WorkerTimes = Pick<RegistrationAnswer, 'heartbeatEveryMs' | 'logEveryMs'>
 
 /** A worker gives itself an id, so that it can register again after a lost answer. */
 export type WorkerRegistration = Required<WireWorkerAnnouncement>
@@ -66,7 +66,12 @@ export interface WorkerReport extends Required<Pick<ReportInput, 'began' | 'held
   outcomes: ReportedOutcome[]
   /** The newest progress of each execution that called `heartbeat` since the last report. */
   progress: (HeldExecution & { progress: string | null })[]
+  /** What handlers that go on have logged since the last report. */
+  lines?: ReportedLines[]
 }
+
+/** `from`: how many lines were logged under this fence before these. */
+export type ReportedLines = NonNullable<ReportInput['lines']>[number]
 
 type HandedBack = Extract<OutcomeInput, { outcome: 'HANDED_BACK' }>
 type TimedOut = Extract<OutcomeInput, { outcome: 'TIMED_OUT' }>

@@ -105,6 +105,7 @@ export class Worker {
       completeIn: options.completeIn,
       onOutcome: (held) => this.#reporter.outcome(held),
       onProgress: (held) => this.#reporter.progress(held),
+      onLogged: (held) => this.#reporter.logged(held),
       onFreed: (slots) => {
         this.#runner.fill(slots)
         this.#pollers.get(slots.pool.pool)?.wake()
@@ -235,7 +236,7 @@ export class Worker {
     const reportEveryMs = this.#reportEveryMs ?? times.heartbeatEveryMs
     this.#health.started(reportEveryMs)
     this.#unsubscribe = this.#transport.onCancel(this.workerId, (cancellation) => this.#cancel(cancellation))
-    this.#reporter.start(reportEveryMs)
+    this.#reporter.start({ reportEveryMs, logEveryMs: times.logEveryMs })
     for (const poller of this.#pollers.values()) poller.start()
   }
 

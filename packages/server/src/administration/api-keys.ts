@@ -54,7 +54,7 @@ export function listApiKeys(where: string | Database): Promise<ApiKey[]> {
 
 /** Takes the id of a key or the whole key. Nodes notice within 10 s. Null: there is no such key. */
 export function revokeApiKey(where: string | Database, key: string): Promise<ApiKey | null> {
-  return on(where, (database) => revokeKey(database, parseApiKey(key)?.keyId ?? key, actor))
+  return on(where, (database) => revokeKey(database, { keyId: parseApiKey(key)?.keyId ?? key, actor }))
 }
 
 function check({ name, tenant, scopes: asked, expiresInSec }: ApiKeyInput): void {

@@ -12,6 +12,7 @@ import {
 import { readInstallation, readPartitions } from '../store/partitions/manage.ts'
 import { readProgress } from '../store/verification/progress.ts'
 import { examineQuarantine } from './doctor-quarantine.ts'
+import { examineSubscriptions } from './doctor-subscriptions.ts'
 import { type Finding, fail, ok, warn } from './findings.ts'
 
 const hourMs = 3_600_000
@@ -35,6 +36,7 @@ export async function examineInstallation(database: Database, now: number): Prom
     await examineLosses(database),
     ...(await examineVerification(database)),
     ...(await examineQuarantine(database)),
+    ...(await examineSubscriptions(database)),
   ]
 }
 

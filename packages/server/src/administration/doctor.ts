@@ -16,6 +16,7 @@ import { newestMigration } from '../store/migrate.ts'
 import { readInstallation } from '../store/partitions/manage.ts'
 import { type DatabasePlace, onDatabase } from './connection.ts'
 import { examineInstallation } from './doctor-installation.ts'
+import { examineKafka } from './doctor-kafka.ts'
 import { examineRedis } from './doctor-redis.ts'
 import { examineTimeZones } from './doctor-zones.ts'
 import { type Finding, fail, ok, warn } from './findings.ts'
@@ -29,7 +30,7 @@ const heldFailMs = 3_600_000
 const connectionsOfNode = 12
 
 /**
- * Examines an installation. `redis`: the URLs that its nodes have for hotWindow and signals.
+ * Examines an installation. `redis`: the URLs that its nodes have for hotWindow and signals. `queue`: what they have for it.
  *
  * @example
  * ```ts
@@ -39,7 +40,10 @@ const connectionsOfNode = 12
  * for (const { status, check, message } of findings) console.log(status, check, message)
  * ```
  */
-export function examine(place: DatabasePlace, { redis = [] }: { redis?: string[] } = {}): Promise<Finding[]> {
+export function examine(
+  place: DatabasePlace,
+  { redis = [], queue }: { redis?: string[]; queue?: string } = {},
+): Promise<Finding[]> {
   return onDatabase(place, async (database) => {
     const clock = new OffsetClock()
     await readServerFacts(database) // The first answer waits for the connection; the clock is read from the second.
@@ -55,6 +59,7 @@ export function examine(place: DatabasePlace, { redis = [] }: { redis?: string[]
       findings.push(...(await examineInstallation(database, facts.now)))
       const { installationId } = await readInstallation(database)
       for (const url of new Set(redis)) findings.push(...(await examineRedis(url, installationId)))
+      if (queue !== undefined) findings.push(...(await examineKafka(queue, 'queue')))
     }
     return findings
   })

@@ -6,6 +6,7 @@
 import { BatchLimit } from '../lib/batch-limit.ts'
 import { Batcher } from '../lib/batcher.ts'
 import { bisect } from '../lib/bisect.ts'
+import { type Activity, noActivity } from '../observability/activity.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
 import { type Submission, submit, submitOnce } from '../store/executions/submit.ts'
@@ -32,6 +33,7 @@ export class Submitter {
   readonly #handOver: HandOver | null
   readonly #receipts: Pick<Receipts, 'acknowledged'> | null
   readonly #onMoved: ((jobIds: readonly string[]) => void) | null
+  readonly #activity: Activity
   readonly #batcher: Batcher<Asked, Outcome>
   readonly #limit = new BatchLimit(maxBatch)
 
@@ -43,6 +45,7 @@ export class Submitter {
     receipts?: Pick<Receipts, 'acknowledged'>
     /** Called after a commit that created these jobs. */
     onMoved?: (jobIds: readonly string[]) => void
+    activity?: Activity
   }) {
     this.#database = options.database
     this.#tag = options.tag
@@ -50,6 +53,7 @@ export class Submitter {
     this.#handOver = options.handOver ?? null
     this.#receipts = options.receipts ?? null
     this.#onMoved = options.onMoved ?? null
+    this.#activity = options.activity ?? noActivity
     this.#batcher = new Batcher({
       maxItems: () => this.#limit.current,
       concurrency: 2,
@@ -69,7 +73,7 @@ export class Submitter {
     if (items.length === 0) return
     const tags = await this.#tag(items)
     await submit(this.#database, items, tags)
-    this.#receipts?.acknowledged(items)
+    this.#created(items)
     this.#announce(items, tags)
   }
 
@@ -78,7 +82,7 @@ export class Submitter {
     const { jobs, submissions = [] } = work
     const tags = await this.#tag(submissions)
     if (!(await createWork(this.#database, { ...work, tags }))) return false
-    this.#receipts?.acknowledged(submissions)
+    this.#created(submissions)
     this.#announce(submissions, tags)
     if (jobs.length === 0) return true
     this.#onMoved?.(jobs.map(({ definition }) => definition.jobId))
@@ -115,7 +119,7 @@ export class Submitter {
     const tags = await this.#tag(items)
     const entries = asked.map(({ entry }) => entry)
     const answered = await submitOnce(this.#database, items, tags, entries)
-    this.#receipts?.acknowledged(items.filter((_, i) => !answered.has(i)))
+    this.#created(items.filter((_, i) => !answered.has(i)))
     this.#announce(items, tags)
     return asked.map((_, i) => (answered.has(i) ? 'ANSWERED' : 'DONE'))
   }
@@ -127,9 +131,16 @@ export class Submitter {
       throw error
     })
     if (!handed) return null
-    if (!handed.answered) this.#receipts?.acknowledged([item])
+    if (!handed.answered) this.#created([item])
     if (handed.readyAt !== null) this.#announce([item], [handed.readyAt])
     return handed.answered ? 'ANSWERED' : 'DONE'
+  }
+
+  #created(items: readonly Submission[]): void {
+    if (items.length === 0) return
+    this.#receipts?.acknowledged(items)
+    this.#activity.batch('SUBMIT', items.length)
+    this.#activity.created('SUBMIT', items)
   }
 
   #announce(items: Submission[], tags: number[]): void {

@@ -6,6 +6,8 @@
 import { BatchLimit } from '../lib/batch-limit.ts'
 import { Batcher } from '../lib/batcher.ts'
 import type { Clock } from '../lib/clock.ts'
+import { type Activity, noActivity } from '../observability/activity.ts'
+import { LeasedWork } from '../observability/leased-work.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
 import { defer } from '../store/executions/defer.ts'
@@ -16,6 +18,7 @@ import { heldRow } from '../store/quarantine/set-aside.ts'
 import { findUnusableHeld } from '../store/quarantine/stuck.ts'
 import { wasTooSlow } from '../store/trouble.ts'
 import { type AttemptReport, type Deferral, decide, type Ending, isDeferral, logOf, needsRules } from './decide.ts'
+import { ReportTeller } from './report-teller.ts'
 
 export interface CompletionOptions {
   database: Database
@@ -26,6 +29,9 @@ export interface CompletionOptions {
   onDead?: (executionIds: string[]) => void
   /** Called after the commit with every execution that went DEAD. */
   onDeadLetters?: (letters: readonly Pick<AttemptEnd, 'executionId' | 'reason' | 'error'>[]) => void
+  activity?: Activity
+  /** What this node has leased. */
+  leasedWork?: LeasedWork
   /** A number between 0 and 1, for jitter. */
   chance?: () => number
 }
@@ -37,11 +43,14 @@ export class Completion {
   readonly #batcher: Batcher<Ending, AttemptVerdict>
   readonly #deferrals: Batcher<Deferral, AttemptVerdict>
   readonly #limit = new BatchLimit(maxBatch)
+  readonly #teller: ReportTeller
   /** Already quarantined: bisecting a batch meets them again. */
   readonly #unknown = new WeakSet<Ending>()
 
   constructor(options: CompletionOptions) {
     this.#options = options
+    const { database, activity = noActivity, leasedWork = new LeasedWork() } = options
+    this.#teller = new ReportTeller({ database, activity, leasedWork })
     this.#batcher = new Batcher({
       maxItems: () => this.#limit.current,
       concurrency: 2,
@@ -126,6 +135,7 @@ export class Completion {
     const decided = told.map((ending) => decide(ending, rules?.get(ending.executionId) ?? null, now, chance()))
     const answer = await report(database, decided)
     this.#tellDead(decided, answer.verdicts)
+    this.#teller.reported(told, decided, answer, clock.now())
     // An id that is named twice (a repeated report) is BUSY but for the last time.
     let next = 0
     const verdicts =

@@ -47,6 +47,12 @@ describe('the settings of an engine', () => {
     expect(refused({ databaseUrl: url })).toMatchObject({ code: 'CONFIG_INVALID', pointer: '/databaseUrl' })
   })
 
+  it.each(['redis://a', 'kafka://a/b/c', 'kafka://user@a'])('refuse %j for publishEvents', (url) => {
+    expect(refused({ databaseUrl, publishEvents: url })).toMatchObject({
+      ...{ code: 'CONFIG_INVALID', pointer: '/publishEvents' },
+    })
+  })
+
   const numbers = Object.entries(engineConfig({ databaseUrl })).filter(([, value]) => typeof value === 'number')
 
   it.each(numbers.map(([key]) => key))('%s must be a whole number in its range', (key) => {

@@ -2,6 +2,7 @@
 import { hostname } from 'node:os'
 import { CarillonError, checkOptions, defaults } from '@carillon/contract'
 import { etcdPlace } from './etcd-place.ts'
+import { kafkaPlace } from './kafka-place.ts'
 import { redisAddress } from './redis-address.ts'
 
 export interface EngineConfig {
@@ -28,6 +29,17 @@ export interface EngineConfig {
    * `redis+sentinel://host:26379,host:26379/master`, `redis+cluster://host:6379,host:6379`. PostgreSQL unless given, and while Redis is away.
    */
   readonly signals?: string
+  /**
+   * Kafka, for telling nodes which executions are ready: `kafka://host:9092,host:9092/prefix`, `kafkas://…` with TLS. Every node reads
+   * PostgreSQL unless given, and while Kafka is away.
+   */
+  readonly queue?: string
+  /**
+   * Kafka, to which events, dead letters and the audit are published: `kafka://host:9092,host:9092/prefix` writes the topics
+   * `prefix.events`, `prefix.dead-letters` and `prefix.audit`. All nodes of an installation have the same. Leaving it out later does not end
+   * the subscription: `carillon events unsubscribe kafka` does.
+   */
+  readonly publishEvents?: string
   /** Connections of this node, besides one for its keep-alive thread. */
   readonly maxConnections: number
   /** Set at the creation of an installation; later nodes take what is there. */
@@ -62,13 +74,22 @@ export interface EngineConfig {
   readonly sweepEveryMs: number
   /** Pools of its own that a tenant may have. */
   readonly maxPoolsPerTenant: number
+  /** How often figures for metrics are read from tables, and what a node has counted is written for `GET /v1/stats`. */
+  readonly figuresEveryMs: number
+  /** How long events that a subscription has not delivered are kept; older ones are dropped, and it has a gap. */
+  readonly undeliveredEventsMs: number
+  /** How many of them are kept at most. A million takes about 0.3 GB. */
+  readonly undeliveredEventsMost: number
 }
 
 export type EngineSettings = Partial<EngineConfig>
 
 /** Ranges and defaults. */
 export const engineNumbers: Record<
-  Exclude<keyof EngineConfig, 'nodeName' | 'databaseUrl' | 'directUrl' | 'leadership' | 'hotWindow' | 'signals'>,
+  Exclude<
+    keyof EngineConfig,
+    'nodeName' | 'databaseUrl' | 'directUrl' | 'leadership' | 'hotWindow' | 'signals' | 'queue' | 'publishEvents'
+  >,
   { value: number; min: number; max: number }
 > = {
   maxConnections: { value: 10, min: 3, max: 1_000 },
@@ -88,6 +109,9 @@ export const engineNumbers: Record<
   maxPollMs: { value: 60_000, min: 10, max: 600_000 },
   sweepEveryMs: { value: 1_000, min: 20, max: 60_000 },
   maxPoolsPerTenant: { value: 100, min: 1, max: 100_000 },
+  figuresEveryMs: { value: 10_000, min: 20, max: 60_000 },
+  undeliveredEventsMs: { value: 86_400_000, min: 1_000, max: 30 * 86_400_000 },
+  undeliveredEventsMost: { value: 10_000_000, min: 1_000, max: 10_000_000_000 },
 }
 
 export const engineSettingNames = [
@@ -97,6 +121,8 @@ export const engineSettingNames = [
   'leadership',
   'hotWindow',
   'signals',
+  'queue',
+  'publishEvents',
   ...Object.keys(engineNumbers),
 ]
 
@@ -119,6 +145,8 @@ export function engineConfig(settings: EngineSettings): EngineConfig {
     const url = settings[key]
     if (url !== undefined) redisAddress(url, key)
   }
+  if (settings.queue !== undefined) kafkaPlace(settings.queue, 'queue')
+  if (settings.publishEvents !== undefined) kafkaPlace(settings.publishEvents, 'publishEvents')
   const config: Record<string, unknown> = {
     nodeName: settings.nodeName ?? `${hostname()}-${process.pid}`,
     databaseUrl: settings.databaseUrl,
@@ -126,6 +154,8 @@ export function engineConfig(settings: EngineSettings): EngineConfig {
     ...(settings.leadership !== undefined && { leadership: settings.leadership }),
     ...(settings.hotWindow !== undefined && { hotWindow: settings.hotWindow }),
     ...(settings.signals !== undefined && { signals: settings.signals }),
+    ...(settings.queue !== undefined && { queue: settings.queue }),
+    ...(settings.publishEvents !== undefined && { publishEvents: settings.publishEvents }),
   }
   const half = settings.workerLostMs === undefined ? undefined : Math.floor(settings.workerLostMs / 2)
   const wanted: EngineSettings = { ...settings, workerSuspectMs: settings.workerSuspectMs ?? half }

@@ -10,9 +10,9 @@ describe('the setting leadership', () => {
 
   it('names several hosts, a user, TLS, a path and the fallback', () => {
     expect(
-      etcdPlace('etcds://carillon:p%40ss@a:2379,[::1]:4001/prod/?ca=/ca.pem&cert=/c.pem&key=/k.pem&fallback=postgres'),
+      etcdPlace('etcds://carillon:p%40ss@a:2379,b:4001/prod/?ca=/ca.pem&cert=/c.pem&key=/k.pem&fallback=postgres'),
     ).toEqual({
-      hosts: ['https://a:2379', 'https://[::1]:4001'],
+      hosts: ['https://a:2379', 'https://b:4001'],
       auth: { username: 'carillon', password: 'p@ss' },
       tls: { ca: '/ca.pem', cert: '/c.pem', key: '/k.pem' },
       path: 'prod',
@@ -31,6 +31,7 @@ describe('the setting leadership', () => {
     ['etcd://a?ca=x', /`ca`/],
     ['etcds://a?ca=x&cert=y', /`cert` and `key` together/],
     ['etcd://me@a', /password/],
+    ['etcds://a,[::1]:4001?ca=x', /names of hosts/],
     ['etcd://me:%zz@a', /hexadecimal/],
   ])('refuses %s, and does not repeat what may hold a password', (url, message) => {
     expect(() => etcdPlace(url)).toThrow(message)

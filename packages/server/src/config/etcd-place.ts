@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { CarillonError } from '@carillon/contract'
 import { parseServerUrl } from './server-url.ts'
 
@@ -33,6 +34,9 @@ export function etcdPlace(url: string): EtcdPlace {
   if ((cert === undefined) !== (key === undefined) || (cert !== undefined && !secure)) {
     throw invalid('needs `cert` and `key` together, with etcds://')
   }
+  // The client of etcd takes the host for the name that the certificate is checked by, and TLS has no names that are addresses.
+  if (secure && hosts.some(({ host }) => isIP(host.replace(/^\[|\]$/g, '')) > 0))
+    throw invalid('needs names of hosts with etcds://, not IP addresses: the certificate is checked by name')
   if ((user === null) !== (password === null)) throw invalid('needs a password with the user')
   return {
     hosts: hosts.map(({ host, port }) => `${secure ? 'https' : 'http'}://${host}:${port}`),

@@ -10,6 +10,10 @@ export interface ServeSettings {
   host?: string
   /** The port to listen on, 7171 unless given; 0 takes a free one. */
   port?: number
+  /** A port for `/metrics` alone, in plain HTTP, without tokens and with every name; none unless given, 0 takes a free one. */
+  metricsPort?: number
+  /** The address of that port; 127.0.0.1 unless given. */
+  metricsHost?: string
   /** A PostgreSQL of its own in this directory, instead of `databaseUrl`. */
   dataDir?: string
   /** The PostgreSQL database of the installation. */
@@ -22,7 +26,7 @@ export interface ServeSettings {
   auth?: 'off' | AuthSettings
   /** PEM files; the certificate's may hold the whole chain. */
   tls?: TlsSettings
-  /** What built-in targets (HTTP, shell) may do on this node. */
+  /** What built-in targets (HTTP, shell, Kafka, Lambda) may do on this node. */
   targets?: TargetSettings
   /** How long a request may take to arrive; against clients that send slowly or never. */
   requestTimeoutMs?: number
@@ -51,6 +55,8 @@ export const defaultPort = 7171
 const known: Record<keyof ServeSettings, true> = {
   host: true,
   port: true,
+  metricsPort: true,
+  metricsHost: true,
   dataDir: true,
   databaseUrl: true,
   directUrl: true,
@@ -75,6 +81,16 @@ export function serveConfig(settings: ServeSettings): ServeConfig {
   if (typeof host !== 'string' || host === '') throw invalid('host', 'must be a name or an address')
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw invalid('port', `${port} is not a whole number from 0 to 65535`)
+  }
+  const { metricsPort, metricsHost } = settings
+  if (metricsPort !== undefined && (!Number.isInteger(metricsPort) || metricsPort < 0 || metricsPort > 65_535)) {
+    throw invalid('metricsPort', `${metricsPort} is not a whole number from 0 to 65535`)
+  }
+  if (metricsHost !== undefined && (typeof metricsHost !== 'string' || metricsHost === '')) {
+    throw invalid('metricsHost', 'must be a name or an address')
+  }
+  if (metricsHost !== undefined && metricsPort === undefined) {
+    throw invalid('metricsHost', 'goes with metricsPort', 'Give both')
   }
   if ((settings.dataDir === undefined) === (settings.databaseUrl === undefined)) {
     throw new CarillonError('CONFIG_INVALID', {

@@ -15,7 +15,7 @@ export interface ServerUrl {
 }
 
 export interface ServerUrlForm {
-  /** The setting it comes from, for errors. */
+  /** The setting it comes from, for errors; dots lead into it. */
   setting: string
   schemes: readonly string[]
   defaultPort: number
@@ -65,7 +65,7 @@ function decoded(text: string, wanted: ServerUrlForm): string {
 /** Without the URL itself: it may hold a password. */
 function invalid({ setting, example }: ServerUrlForm, message: string): CarillonError {
   return new CarillonError('CONFIG_INVALID', {
-    pointer: `/${setting}`,
+    pointer: `/${setting.replaceAll('.', '/')}`,
     message: `${setting} ${message}`,
     hint: example,
   })

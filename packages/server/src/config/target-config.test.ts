@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { type TargetSettings, targetConfig } from './target-config.ts'
 
 function refused(settings: object): string | undefined {
@@ -73,5 +73,107 @@ describe('what targets may do', () => {
     [{ shell: { 'a b': '/bin/sh' } }, '/targets/shell/a b'],
   ])('refuses %j', (settings, pointer) => {
     expect(refused(settings)).toBe(pointer)
+  })
+})
+
+describe('clusters of Kafka', () => {
+  const url = 'kafka://user:secret-password@host:9092?mechanism=PLAIN'
+  const topics = ['orders.*']
+
+  it('are none unless given', () => {
+    expect(targetConfig().kafka.size).toBe(0)
+    expect([
+      ...targetConfig({ kafka: { main: { url, topics }, b: { url: 'env:B_URL', topics } } }).kafka.keys(),
+    ]).toEqual(['main', 'b'])
+  })
+
+  it.each<[unknown, string]>([
+    [[], '/targets/kafka'],
+    [{ 'a b': { url, topics } }, '/targets/kafka/a b'],
+    [{ main: { topics } }, '/targets/kafka/main/url'],
+    [{ main: { url: 'http://host', topics } }, '/targets/kafka/main/url'],
+    [{ main: { url: `${url}&x=1`, topics } }, '/targets/kafka/main/url'],
+    [{ main: { url: 'kafka://host/prefix', topics } }, '/targets/kafka/main/url'],
+    [{ main: { url: 'kafka://host?replicas=3', topics } }, '/targets/kafka/main/url'],
+    [{ main: { url } }, '/targets/kafka/main/topics'],
+    [{ main: { url, topics: [] } }, '/targets/kafka/main/topics'],
+    ...['', 'a b', 'a.*.b', '__x*', '__consumer_offsets', 7].map((topic): [unknown, string] => [
+      { main: { url, topics: [topic] } },
+      '/targets/kafka/main/topics',
+    ]),
+    [{ main: { url, topics, prefix: 'x' } }, '/targets/kafka/main/prefix'],
+  ])('are refused: %j', (kafka, pointer) => {
+    expect(refused({ kafka })).toBe(pointer)
+  })
+
+  it('never show a password', () => {
+    try {
+      targetConfig({ kafka: { main: { url: `${url}&x=1`, topics } } })
+      expect.unreachable()
+    } catch (error) {
+      expect(JSON.stringify(error) + (error as Error).message).not.toContain('secret-password')
+    }
+  })
+})
+
+describe('functions of Lambda', () => {
+  const functions = ['arn:aws:lambda:eu-west-1:123456789012:function:orders-*']
+  const credentials = { accessKeyId: 'file:/id', secretAccessKey: 'file:/key' }
+  const standard = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']
+  const before = standard.map((name) => [name, process.env[name]] as const)
+  afterEach(() => {
+    for (const [name, value] of before) {
+      if (value === undefined) delete process.env[name]
+      else process.env[name] = value
+    }
+  })
+
+  it('are none unless given', () => {
+    expect(targetConfig().lambda).toBeNull()
+    expect(targetConfig({ lambda: { functions, credentials } }).lambda).toMatchObject({ credentials, endpoint: null })
+  })
+
+  it('are called with the keys of the environment unless there are others', () => {
+    for (const name of standard) delete process.env[name]
+    expect(refused({ lambda: { functions } })).toBe('/targets/lambda/credentials')
+    Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b' })
+    const keys = { accessKeyId: 'env:AWS_ACCESS_KEY_ID', secretAccessKey: 'env:AWS_SECRET_ACCESS_KEY' }
+    expect(targetConfig({ lambda: { functions } }).lambda?.credentials).toEqual(keys)
+    process.env.AWS_SESSION_TOKEN = 'c'
+    const temporary = { ...keys, sessionToken: 'env:AWS_SESSION_TOKEN' }
+    expect(targetConfig({ lambda: { functions } }).lambda?.credentials).toEqual(temporary)
+  })
+
+  it.each<[unknown, string]>([
+    [null, '/targets/lambda'],
+    [{ credentials }, '/targets/lambda/functions'],
+    [{ functions: [], credentials }, '/targets/lambda/functions'],
+    ...[
+      ...['*', 'arn:aws:*', 'arn:aws:lambda:*', 'arn:aws:lambda:eu-west-1:*', 'orders-*', 7],
+      ...['arn:aws:lambda:eu-west-1:123456789012:function', 'arn:aws:lambda:eu-west-1:123456789012:function:a*b'],
+    ].map((pattern): [unknown, string] => [{ functions: [pattern], credentials }, '/targets/lambda/functions']),
+    [
+      { functions, credentials: { accessKeyId: 'AKID', secretAccessKey: 'x' } },
+      '/targets/lambda/credentials/accessKeyId',
+    ],
+    [{ functions, credentials: { accessKeyId: 'file:/id' } }, '/targets/lambda/credentials/secretAccessKey'],
+    [
+      { functions, credentials: { ...credentials, sessionToken: 'env:NOT_SET_ANYWHERE' } },
+      '/targets/lambda/credentials/sessionToken',
+    ],
+    [{ functions, credentials: { ...credentials, profile: 'x' } }, '/targets/lambda/credentials/profile'],
+    ...['example.com', 'ftp://a', 'https://a/path', 'https://u:p@a', 'https://a?x', 'http://10.0.0.1'].map(
+      (endpoint): [unknown, string] => [{ functions, credentials, endpoint }, '/targets/lambda/endpoint'],
+    ),
+    [{ functions, credentials, region: 'x' }, '/targets/lambda/region'],
+  ])('are refused: %j', (lambda, pointer) => {
+    expect(refused({ lambda })).toBe(pointer)
+  })
+
+  it('may be called at another place', () => {
+    const places = ['https://vpce-1.lambda.eu-west-1.vpce.amazonaws.com', 'http://127.0.0.1:4566', 'http://[::1]:4566']
+    for (const endpoint of places) {
+      expect(targetConfig({ lambda: { functions, credentials, endpoint } }).lambda?.endpoint?.origin).toBe(endpoint)
+    }
   })
 })

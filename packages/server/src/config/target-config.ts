@@ -3,6 +3,8 @@ import { accessSync, constants, statSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { isAbsolute } from 'node:path'
 import { CarillonError, checkOptions } from '@carillon/contract'
+import { type KafkaClusterConfig, type KafkaClusterSettings, kafkaTargetConfig } from './kafka-target-config.ts'
+import { type LambdaConfig, type LambdaSettings, lambdaTargetConfig } from './lambda-target-config.ts'
 import { isWellFormed, SecretRefs } from './secret-refs.ts'
 
 export interface TargetSettings {
@@ -18,9 +20,13 @@ export interface TargetSettings {
   signWith?: string[]
   /** Programs that shell targets may run, by the name jobs use. None unless given: then there are no shell targets. */
   shell?: Record<string, string>
-  /** Requests under way at once, and as many programs. One tenant gets at most half of them. */
+  /** Clusters that Kafka targets may publish to, by the name jobs use. None unless given: then there are no Kafka targets. */
+  kafka?: Record<string, KafkaClusterSettings>
+  /** Functions that Lambda targets may call, and with whose keys. None unless given: then there are no Lambda targets. */
+  lambda?: LambdaSettings
+  /** Requests under way at once, as many programs, as many functions; of messages to Kafka at most 32. One tenant gets at most half of them. */
   concurrency?: number
-  /** How long a request may take, whatever the job says. 15 minutes unless given. What takes longer answers 202. */
+  /** How long a request or a function may take, whatever the job says. 15 minutes unless given. What takes longer answers 202. */
   maxRequestSec?: number
 }
 
@@ -33,13 +39,16 @@ export interface TargetConfig {
   readonly shell: ReadonlyMap<string, string>
   /** All that a program finds in its environment besides what the execution brings. */
   readonly shellEnvironment: Readonly<Record<string, string>>
+  readonly kafka: ReadonlyMap<string, KafkaClusterConfig>
+  /** Null: there are no Lambda targets. */
+  readonly lambda: LambdaConfig | null
   readonly concurrency: number
   readonly maxRequestSec: number
 }
 
 const known: Record<keyof TargetSettings, true> = {
   ...{ http: true, allow: true, ports: true, secrets: true, signWith: true, shell: true, concurrency: true },
-  maxRequestSec: true,
+  ...{ kafka: true, lambda: true, maxRequestSec: true },
 }
 
 export function targetConfig(settings: TargetSettings = {}): TargetConfig {
@@ -71,6 +80,8 @@ export function targetConfig(settings: TargetSettings = {}): TargetConfig {
     signWith,
     shell: new Map(Object.entries(shell)),
     shellEnvironment: environment(),
+    kafka: kafkaTargetConfig(settings.kafka ?? {}),
+    lambda: settings.lambda === undefined ? null : lambdaTargetConfig(settings.lambda),
     concurrency,
     maxRequestSec,
   })

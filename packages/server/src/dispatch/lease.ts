@@ -19,11 +19,9 @@ export async function leaseGood(
   slots: Slot[],
 ): Promise<{ leased: Leased[]; inOrder: boolean }> {
   let free = slots
-  const everything = { ...reading, from: reading.from.map(() => 0) }
   const work = async (keys: ReadyKey[]) => {
     if (free.length === 0) throw new NoSlotLeft()
-    const only = keys.map(({ executionId }) => executionId)
-    const leased = await lease(database, pool, everything, free.slice(0, keys.length), only)
+    const leased = await lease(database, pool, reading, free.slice(0, keys.length), keys)
     // Slots are filled in their order, lane after lane.
     free = free.slice(leased.reduce((sum, { count }) => sum + count, 0))
     return leased

@@ -10,6 +10,8 @@ import { BatchLimit } from '../lib/batch-limit.ts'
 import type { Clock } from '../lib/clock.ts'
 import { Loop } from '../lib/loop.ts'
 import type { Service } from '../lib/service.ts'
+import type { Activity } from '../observability/activity.ts'
+import type { LeasedWork } from '../observability/leased-work.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { PoolQueue, Selection } from '../queue/port.ts'
 import type { Database } from '../store/database.ts'
@@ -50,6 +52,9 @@ export interface PoolDispatcherOptions {
   mayLease: (workerId: string) => boolean
   /** Leases whose worker went away in the meantime. */
   onUndelivered: (executions: LeasedText) => void
+  activity?: Activity
+  /** Told what was leased, for those who hear of its end. */
+  leasedWork?: LeasedWork
 }
 
 /** The slot of a waiting worker, and what to fill it with. */
@@ -105,6 +110,7 @@ export class PoolDispatcher implements Service {
     if (this.#yieldTimer) clearTimeout(this.#yieldTimer)
     await this.#loop.stop()
     for (const demand of this.#waiting) demand.deliver('')
+    await this.#options.queue.stop()
   }
 
   /** Work became ready; `tag` is the smallest of it. */
@@ -222,8 +228,17 @@ export class PoolDispatcher implements Service {
   #take(leased: Leased[], demands: Map<string, Waiting>): number {
     const count = leased.reduce((sum, each) => sum + each.count, 0)
     this.#weigh(leased, count)
+    this.#tell(leased, count)
     this.#hand(leased, demands)
     return count
+  }
+
+  #tell(leased: Leased[], count: number): void {
+    const { pool, clock, activity, leasedWork } = this.#options
+    if (activity === undefined || leasedWork === undefined || count === 0) return
+    activity.batch('LEASE', count)
+    const now = clock.now()
+    for (const each of leased) activity.leased(leasedWork.add(pool, each, now))
   }
 
   #wake(): void {

@@ -14,7 +14,7 @@ import {
 const schema = readFileSync(new URL('../store/migrations/0001_engine.sql', import.meta.url), 'utf8')
 const page = readFileSync(new URL('../../../../docs/internals/execution-states.md', import.meta.url), 'utf8')
 
-/** What the specification allows, and what may end before it starts: past its deadline, or discarded from quarantine. */
+/** What the specification allows; what may end before it starts: past its deadline, or discarded from quarantine; and retries of runs. */
 const specified: Record<string, string[]> = {
   born: ['PENDING', 'BLOCKED', 'SKIPPED'],
   BLOCKED: ['PENDING', 'CANCELLED', 'SKIPPED'],
@@ -24,9 +24,9 @@ const specified: Record<string, string[]> = {
   TIMED_OUT: ['PENDING', 'DEAD', 'CANCELLED'],
   WORKER_LOST: ['PENDING', 'DEAD', 'CANCELLED'],
   SUCCEEDED: [],
-  DEAD: ['PENDING'],
-  CANCELLED: ['PENDING'],
-  SKIPPED: ['PENDING'],
+  DEAD: ['PENDING', 'BLOCKED'],
+  CANCELLED: ['PENDING', 'BLOCKED'],
+  SKIPPED: ['PENDING', 'BLOCKED'],
 }
 
 describe('the table of transitions', () => {

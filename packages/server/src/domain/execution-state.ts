@@ -47,6 +47,9 @@ export const transitions: readonly Transition[] = [
   { from: 'DEAD', to: 'PENDING', because: 'replayed by a person' },
   { from: 'CANCELLED', to: 'PENDING', because: 'replayed by a person' },
   { from: 'SKIPPED', to: 'PENDING', because: 'backfilled by a person' },
+  ...(['DEAD', 'CANCELLED', 'SKIPPED'] as const).map((from): Transition => {
+    return { from, to: 'BLOCKED', because: 'its run was retried by a person' }
+  }),
 ]
 
 export function mayMove(from: ExecutionState | null, to: ExecutionState): boolean {

@@ -23,6 +23,16 @@ export function submissionId(at: number): string {
   return compose(at, randomHex())
 }
 
+/** The id of the copy of an execution that an operation makes, whichever node makes it and however often. */
+export function copyId(operationId: string, executionId: string, at: number): string {
+  return compose(at, crypto.hash('sha256', `${operationId}:${executionId}`, 'hex'))
+}
+
+/** The execution id of a step of a run, which carries the run's time: every node computes the same. */
+export function stepId(runId: string, number: number): string {
+  return compose(timeOf(runId), crypto.hash('sha256', `${runId}:step:${number}`, 'hex'))
+}
+
 /** An id for a job, a node or a worker; ordered by creation. */
 export const newId = submissionId
 

@@ -17,7 +17,7 @@
  * Followed. Commits other than FIRE move schedules, too: jobs are created, changed, paused, resumed and deleted. The node that commits
  * one tells its source (`moved`), which may keep a copy; it need not lead the shard.
  *
- * What may fail. `claim` may reject; the scheduler tries again after a pause. `confirm`, `giveBack`, `hint` and `moved` never throw and
+ * What may fail. `claim` may reject; the scheduler tries again after a pause. `confirm`, `giveBack`, `dropped`, `hint` and `moved` never throw and
  * are not waited for: if one is lost, the time limit of the claim makes up for it.
  *
  * What must stay true: everything in PostgreSQL that is due is handed out to the leader of its shard sooner or later, whatever
@@ -53,6 +53,8 @@ export interface DueReturn {
   tenant: string
   pool: string
   lane: number
+  /** Of a submission, for figures. */
+  handler?: string
 }
 
 export interface ClaimRequest {
@@ -89,6 +91,11 @@ export interface DueSource {
   giveBack(entries: readonly DueEntry[]): void
   /** Schedules of these jobs were moved by a commit of this node that was not FIRE. */
   moved(jobIds: readonly string[]): void
+  /**
+   * This node no longer leads these shards and has dropped what it claimed of them. If it leads them again, which may be a moment later
+   * and in the same epoch, the next claim hands it out again.
+   */
+  dropped(shards: readonly number[]): void
   /** Something became due at this time: the next claim looks there. */
   hint(at: number): void
 }

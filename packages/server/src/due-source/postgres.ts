@@ -65,6 +65,11 @@ export class PostgresDueSource implements DueSource {
     for (const { due } of entries) this.#lookBackFrom = Math.min(this.#lookBackFrom, due)
   }
 
+  /** The next claim reads everything that is due. */
+  dropped(): void {
+    this.#shards = []
+  }
+
   async claim({ shards, until, behind, take }: ClaimRequest): Promise<void> {
     if (shards.length === 0) return
     const now = this.#options.clock.now()

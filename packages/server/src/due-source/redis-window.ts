@@ -154,6 +154,7 @@ function entryOf(shard: number, jobId: string, text: string): DueOccurrence | nu
   if (!found || !isId(jobId)) return null
   const [version, nominal, due, fires] = found.slice(1, 5).map(Number) as [number, number, number, number]
   if (sealed(jobId, version, found[6]!) !== found[5]) return null
-  const job = JSON.parse(found[6]!) as DueOccurrence['job']
+  // A node of the version before writes no handler; only figures need it.
+  const job: DueOccurrence['job'] = { handler: 'other', ...JSON.parse(found[6]!) }
   return { source: 'schedules', tenant: job.tenant, jobId, shard, version, nominal, due, fires, job }
 }

@@ -109,6 +109,13 @@ export class RedisDueSource implements DueSource {
     for (const entry of entries) if (entry.source === 'schedules') this.#givenBack.add(entry.jobId)
   }
 
+  /** The next claim leads the window anew, which voids the claims. */
+  dropped(shards: readonly number[]): void {
+    this.#returns.dropped()
+    this.#schedules?.dropped()
+    for (const shard of shards) this.#leads.delete(shard)
+  }
+
   hint(at: number): void {
     this.#returns.hint(at)
     this.#schedules?.hint(at)

@@ -1,20 +1,17 @@
 /**
- * The settled position of the event stream: an id up to which every event is there or never will be. Listeners are given what lies between
+ * The settled position of the event stream (settled-position.ts) at a node with listeners. They are given what lies between
  * their place and this one, in the order of the ids, so late commits are neither lost nor delivered out of order.
- *
- * Ids come from a sequence: they may be committed in another order, or never. Up to the first gap all are there. A gap is
- * closed when its writer has committed, or when no transaction is left that could have taken that id; a transaction that writes no
- * events is not waited for, however long it stays open.
  */
 import { type Again, Loop } from '../lib/loop.ts'
 import type { Service } from '../lib/service.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Database } from '../store/database.ts'
-import { readWriters } from '../store/events/listeners.ts'
-import { type EventRow, readAhead, readBetween, readEventIds, readSince } from '../store/events/read.ts'
+import { type EventRow, readBetween, readEventIds, readSince } from '../store/events/read.ts'
 import { Isolation } from '../store/quarantine/isolation.ts'
 import { eventRow } from '../store/quarantine/set-aside.ts'
+import { eventLog } from './event-log.ts'
 import { settled } from './settled.ts'
+import { SettledPosition } from './settled-position.ts'
 
 const pollMs = 100
 /** While it waits for a gap to close. */
@@ -33,16 +30,17 @@ export class Feed implements Service {
   readonly #tenants: () => string[]
   readonly #loop: Loop
   readonly #isolation: Isolation
+  readonly #settled: SettledPosition
   readonly #waiting = new Set<() => void>()
   #position: number | null = null
   #step: Step | null = null
-  #gap: { lastId: number; writers: Set<string> } | null = null
 
   /** `tenants`: those with listeners at this node. While there are none, nothing is read. */
   constructor(options: { database: Database; logger: Logger; tenants: () => string[]; isolation?: Isolation }) {
     const { database, logger, tenants } = options
     this.#isolation = options.isolation ?? new Isolation({ database, logger })
     this.#database = database
+    this.#settled = new SettledPosition(eventLog(database))
     this.#tenants = tenants
     this.#loop = new Loop({ name: 'event feed', everyMs: pollMs, logger, runOnce: () => this.#look() })
   }
@@ -94,7 +92,7 @@ export class Feed implements Service {
     if (this.#tenants().length === 0) {
       this.#position = null
       this.#step = null
-      this.#gap = null
+      this.#settled.reset()
       return undefined
     }
     if (this.#position === null) {
@@ -102,24 +100,10 @@ export class Feed implements Service {
       this.wake()
       return { againInMs: 0 }
     }
-    const { reached, seen } = await readAhead(database, this.#position, mostAtOnce)
-    if (reached !== null) return this.#move(this.#position, reached)
-    return seen === null ? undefined : this.#closeGap(this.#position)
-  }
-
-  async #closeGap(position: number): Promise<Again> {
-    const { lastId, writers } = await readWriters(this.#database)
-    const now = new Set(writers)
-    this.#gap = this.#gap
-      ? { lastId: this.#gap.lastId, writers: this.#gap.writers.intersection(now) }
-      : { lastId, writers: now }
-    if (this.#gap.writers.size > 0) return { againInMs: gapMs }
-    // An id that the sequence has not given out was written by hand; it is delivered when the sequence gets there.
-    if (this.#gap.lastId <= position) {
-      this.#gap = null
-      return { againInMs: pollMs }
-    }
-    return this.#move(position, Math.min(this.#gap.lastId, position + mostAtOnce))
+    const ahead = await this.#settled.next(this.#position, mostAtOnce)
+    if (ahead === 'NOTHING') return undefined
+    if (typeof ahead === 'string') return { againInMs: ahead === 'GAP' ? gapMs : pollMs }
+    return this.#move(this.#position, ahead.upTo)
   }
 
   async #move(after: number, upTo: number): Promise<Again> {
@@ -129,7 +113,6 @@ export class Feed implements Service {
     const byTenant = new Map<string, EventRow[]>()
     for (const [tenant, since] of await readSince(this.#database, tenants)) if (since <= after) byTenant.set(tenant, [])
     for (const event of events) byTenant.get(event.tenant)?.push(event)
-    this.#gap = null
     this.#step = { after, upTo, byTenant }
     this.#position = upTo
     this.wake()

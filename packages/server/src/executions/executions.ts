@@ -1,5 +1,5 @@
 /** Executions as people and programs handle them: read, waited for, cancelled, replayed. Bound to a tenant throughout. */
-import { type CancelOutcome, CarillonError } from '@carillon/contract'
+import { type CancelOutcome, CarillonError, type LogLines } from '@carillon/contract'
 import { isEnd } from '../domain/execution-state.ts'
 import { isId } from '../domain/identity.ts'
 import type { Jobs } from '../jobs/jobs.ts'
@@ -9,7 +9,9 @@ import type { StatusReads } from '../status-reads/port.ts'
 import type { Database } from '../store/database.ts'
 import { readDedupeRequest } from '../store/dedupes/requests.ts'
 import { cancel } from '../store/executions/cancel.ts'
-import { type ExecutionRecord, readExecutions, readExecutionsOfJob, readLog } from '../store/executions/read.ts'
+import { readLines } from '../store/executions/log-lines.ts'
+import { purge } from '../store/executions/purge.ts'
+import { type ExecutionRecord, readExecutions, readExecutionsOfJob } from '../store/executions/read.ts'
 import { readToCome, type ToCome } from '../store/executions/read-to-come.ts'
 import { readWithdrawn } from '../store/executions/read-withdrawn.ts'
 import { replay } from '../store/executions/replay.ts'
@@ -18,6 +20,7 @@ import { withdrawSubmission } from '../store/executions/submit.ts'
 import { type Quarantined, readQuarantinedExecution } from '../store/quarantine/read.ts'
 import { cursorOf, idOfCursor } from './cursor.ts'
 import type { Ends } from './ends.ts'
+import { linesOf } from './log-view.ts'
 import { type ExecutionFilter, selectionOf } from './selection.ts'
 
 export interface ExecutionsOptions {
@@ -27,6 +30,8 @@ export interface ExecutionsOptions {
   clock: Clock
   jobs: Jobs
   ends: Ends
+  /** Called with executions that ended as CANCELLED without an attempt. */
+  onCancelled?: (executionIds: string[]) => void
 }
 
 export interface PageRequest {
@@ -107,10 +112,11 @@ export class Executions {
   }
 
   /** What its handler logged, line by line. */
-  async logs(tenant: string, executionId: string): Promise<string[]> {
-    const log = await readLog(this.#options.database, tenant, executionId)
-    if (log === null) await this.read(tenant, executionId)
-    return log ? log.replace(/\n$/, '').split('\n') : []
+  async logs(tenant: string, executionId: string): Promise<Pick<LogLines, 'lines' | 'dropped'>> {
+    const rows = isId(executionId) ? await readLines(this.#options.database, tenant, { executionId, after: 0 }) : []
+    if (rows.length === 0) await this.read(tenant, executionId)
+    const lines = linesOf(rows)
+    return { lines: lines.map(({ line }) => line), dropped: (lines[0]?.position ?? 1) - 1 }
   }
 
   /** Newest first. Without a job and without `from`: of the last 24 hours. */
@@ -149,6 +155,7 @@ export class Executions {
       await this.read(tenant, executionId)
     }
     const [done] = await cancel(database, [executionId], { ...why, onRecord: true })
+    if (done?.verdict === 'CANCELLED') this.#options.onCancelled?.([executionId])
     if (done?.verdict !== 'FLAGGED') return done?.verdict === 'CANCELLED' ? 'CANCELLED' : 'ENDED'
     const { workerId, fence } = done
     signals.publish({ kind: 'CANCEL', workerId: workerId!, executionId, fence: fence!, reason: 'CANCELLED' })
@@ -175,9 +182,26 @@ export class Executions {
     }
     if (done?.verdict === 'OVERLAP')
       throw new CarillonError('OVERLAP_FORBIDDEN', 'another execution of the job is unfinished')
+    if (done?.verdict === 'STEP') {
+      throw new CarillonError('STATE_CONFLICT', {
+        message: 'it is a step of a run, and what waited for it has been told how it ended',
+        hint: 'Retry the run: POST /v1/dag-runs/{runId}/retry keeps what has SUCCEEDED',
+      })
+    }
     throw new CarillonError('STATE_CONFLICT', {
       message: 'only DEAD and CANCELLED executions can be replayed',
       hint: 'Check its state; an unfinished one needs no replay',
+    })
+  }
+
+  /** Strikes a dead letter off the list; its execution stays as it is. One that is not on it any more stays off. */
+  async purge(tenant: string, executionId: string, actor: string): Promise<void> {
+    const { state } = await this.read(tenant, executionId, { current: true })
+    if (await purge(this.#options.database, { tenant, executionId, actor })) return
+    if (state === 'DEAD') return
+    throw new CarillonError('STATE_CONFLICT', {
+      message: 'it is no dead letter',
+      hint: 'Only executions that are DEAD are on the list',
     })
   }
 

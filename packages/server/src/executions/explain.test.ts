@@ -15,7 +15,7 @@ const free: ServingWorker = { workerId: 'w', name: 'w1', seenAt: now, slots: 5, 
 function explain(more: Partial<Placement> = {}, around: Partial<Surroundings> = {}, of: Partial<ExecutionRecord> = {}) {
   const placement: Placement = {
     ...{ jobState: null, overlap: null, poolPaused: false, backAt: null, waits: false, holders: [], queued: true },
-    ...{ lease: null, ...more },
+    ...{ lease: null, blocked: null, ...more },
   }
   const nothing = { placement, workers: [free], ahead: { lane: 0, above: 0 }, now, suspectMs: 15_000 }
   return explainUnfinished(record(of), { ...nothing, ...around })
@@ -43,6 +43,19 @@ describe('why it is not running', () => {
     )
     expect(codes(explain({ backAt: now + 5_000 }))).toEqual(['HANDED_BACK'])
     expect(codes(explain({ backAt: now - 5 }))).toEqual(['READY'])
+  })
+
+  it('a step waits for others, or for its run', () => {
+    const waits = { remaining: 2, total: 3, steps: ['load', 'check'], held: false, runPaused: false }
+    const { summary } = explain({ blocked: waits, queued: false }, {}, { state: 'BLOCKED' })
+    expect(summary).toBe(
+      'Not running: it waits for load, check: 1 of the 3 steps it depends on have ended (explain those).',
+    )
+    const ofRun = (more: object) => codes(explain({ blocked: { ...waits, remaining: 0, ...more } }))
+    expect(ofRun({ held: true, runPaused: true })).toEqual(['RUN_PAUSED'])
+    expect(ofRun({ held: true })).toEqual(['HELD_BACK'])
+    expect(ofRun({})).toEqual(['READY'])
+    expect(codes(explain({ blocked: { ...waits, runPaused: true } }))).toEqual(['WAITS_FOR_STEPS', 'RUN_PAUSED'])
   })
 
   it('nobody serves the pool, is heard of, or has the handler', () => {

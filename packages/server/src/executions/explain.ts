@@ -3,6 +3,7 @@
  * thing first, in words for the person on call.
  */
 import type { ExecutionState, Explanation } from '@carillon/contract'
+import { builtInLabel, signalName } from '../domain/built-in-targets.ts'
 import { outsideWorkerId } from '../domain/outside-worker.ts'
 import { poolName } from '../domain/pool-key.ts'
 import type { ExecutionRecord } from '../store/executions/read.ts'
@@ -26,10 +27,12 @@ export interface Surroundings {
 export const countedAhead = 10_000
 
 export function explainEnded(record: ExecutionRecord): Explanation {
-  const { executionId, state, reason, error, attempt } = record
+  const { executionId, jobId, origin, state, reason, error, attempt } = record
   const why = [reason, error && `${error.name}: ${error.message}`].filter(Boolean).join(', ')
   const message = `it ended at ${time(record.finishedAt!)} as ${state}${why ? ` (${why})` : ''}, ${tries(attempt)}`
-  const reasons = [{ code: state, message, ...endHints[state] }]
+  const ofStep = { hint: `retry its run with POST /v1/dag-runs/${jobId}/retry if it is wanted after all` }
+  const hint = origin === 'DAG' && state !== 'SUCCEEDED' ? ofStep : endHints[state]
+  const reasons = [{ code: state, message, ...hint }]
   return { executionId, state, reasons, summary: summaryOf('It is over', reasons) }
 }
 
@@ -58,17 +61,24 @@ export function explainQuarantined(executionId: string, row: Quarantined): Expla
 export function explainUnfinished(record: ExecutionRecord, around: Surroundings): Explanation {
   const { executionId, state } = record
   const { placement } = around
-  const reasons = placement.lease ? leased(around) : inTheWay(record, around)
+  const reasons = placement.lease ? leased(record, around) : inTheWay(record, around)
   return { executionId, state, reasons, summary: summaryOf(placement.lease ? 'It runs' : 'Not running', reasons) }
 }
 
-function leased(around: Surroundings): Reason[] {
+function leased({ handler, jobId, name }: ExecutionRecord, around: Surroundings): Reason[] {
   const { lease } = around.placement
   const worker = `worker ${lease!.worker ?? lease!.workerId}`
   const reasons: Reason[] = []
   if (lease!.cancelAt !== null) {
     const message = `it was cancelled at ${time(lease!.cancelAt)}`
     reasons.push({ code: 'CANCELLING', message, hint: 'it loses its lease after the grace, whether it stops or not' })
+  }
+  if (handler === signalName) {
+    const hint = `signal it with POST /v1/dag-runs/${jobId}/steps/${name}/signal`
+    return [
+      ...reasons,
+      { code: 'WAITS_FOR_SIGNAL', message: `it waits for a signal since ${time(lease!.leasedAt)}`, hint },
+    ]
   }
   if (lease!.workerId === outsideWorkerId) {
     const message = `its handler deferred it after ${time(lease!.leasedAt)}, and an external system will report its outcome`
@@ -86,6 +96,7 @@ function inTheWay(record: ExecutionRecord, around: Surroundings): Reason[] {
   const { jobId, state } = record
   const pool = poolName(record.pool)
   const { placement, now } = around
+  if (placement.blocked) return blocked(jobId, placement.blocked)
   const reasons: Reason[] = []
   if (placement.poolPaused) {
     const hint = `resume it with POST /v1/pools/${encodeURIComponent(pool)}/resume`
@@ -111,12 +122,37 @@ function inTheWay(record: ExecutionRecord, around: Surroundings): Reason[] {
   return reasons
 }
 
+/** A step of a run: of the others, how many have ended. */
+function blocked(
+  runId: string,
+  { remaining, total, steps, held, runPaused }: NonNullable<Placement['blocked']>,
+): Reason[] {
+  const resume = `POST /v1/dag-runs/${runId}/resume`
+  const reasons: Reason[] = []
+  if (remaining > 0) {
+    const message = `it waits for ${listed(steps)}: ${total - remaining} of the ${total} steps it depends on have ended`
+    reasons.push({ code: 'WAITS_FOR_STEPS', message, hint: 'explain those' })
+  }
+  if (runPaused) reasons.push({ code: 'RUN_PAUSED', message: 'its run is paused', hint: `resume it with ${resume}` })
+  else if (held) {
+    const message = 'it could not be made ready; the log of the node that tried says why'
+    reasons.push({ code: 'HELD_BACK', message, hint: `remove the cause, then try again with ${resume}` })
+  }
+  if (reasons.length > 0) return reasons
+  return [{ code: 'READY', message: 'it is about to become ready', hint: 'ask again in a moment' }]
+}
+
 /** A worker must serve the pool, be live, know the handler and have a free slot. */
 function ofWorkers({ pool: key, handler, lane }: ExecutionRecord, around: Surroundings): Reason[] {
   const pool = poolName(key)
   const { workers, now, suspectMs, ahead } = around
   const live = workers.filter((worker) => now - worker.seenAt <= suspectMs)
   const names = (some: ServingWorker[]) => listed(some.map((worker) => worker.name))
+  const builtIn = builtInLabel(pool)
+  if (builtIn !== null && live.length === 0) {
+    const message = `no live node runs ${builtIn} targets`
+    return [{ code: 'NO_LIVE_WORKER', message, hint: 'start a node whose operator allows them' }]
+  }
   if (workers.length === 0) {
     const hint = `start a worker that serves ${pool}`
     return [{ code: 'NO_LIVE_WORKER', message: `no worker serves the pool ${pool}`, hint }]

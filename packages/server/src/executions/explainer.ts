@@ -31,7 +31,8 @@ export class Explainer {
     ])
     // It ended between the questions.
     if (!placement) return this.explain(tenant, executionId)
-    const hasPlace = placement.lease || placement.queued || placement.waits || placement.backAt !== null
+    const { lease, queued, waits, backAt, blocked } = placement
+    const hasPlace = lease || queued || waits || blocked || backAt !== null
     if (quarantined && !hasPlace) return explainQuarantined(executionId, quarantined)
     return explainUnfinished(record, { placement, workers, ahead, now: clock.now(), suspectMs })
   }

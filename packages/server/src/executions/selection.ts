@@ -35,6 +35,7 @@ export async function selectionOf(
     pool: filter.pool ?? null,
     origin: filter.origin ?? null,
     error: filter.error ?? null,
+    reason: filter.reason ?? null,
     labels: filter.labels ?? null,
     // No id is the first of an instant, so that one may stand for "from here on".
     after: from === null ? firstId : firstIdAt(from),

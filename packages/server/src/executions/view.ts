@@ -47,7 +47,7 @@ function frameOf<Time>(record: ExecutionRecord, time: (ms: number) => Time): Omi
     executionId: record.executionId,
     jobId: record.jobId,
     jobVersion: record.jobVersion,
-    dagRunId: null,
+    dagRunId: record.origin === 'DAG' ? record.jobId : null,
     name: record.name,
     tenant: record.tenant,
     pool: poolName(record.pool),
@@ -89,7 +89,7 @@ function timelineOf(record: ExecutionRecord): HistoryEntry[] {
   const history = record.history.filter(({ said }) => said === undefined)
   const bornSkipped = history[0]?.to === 'SKIPPED' && history[0].at === firedAt
   const bornEnded = history.length === 0 && finishedAt === firedAt && state !== 'SUCCEEDED'
-  const timeline = bornSkipped || bornEnded ? [...history] : [{ at: firedAt, to: 'PENDING' }, ...history]
+  const timeline = bornSkipped || bornEnded ? [...history] : [...births(record), ...history]
   const held = { attempt, ...(fence !== null && { fence }), ...(workerId !== null && { workerId }) }
   if (state === 'RUNNING' || state === 'SUCCEEDED') {
     const last = timeline.at(-1)
@@ -103,10 +103,17 @@ function timelineOf(record: ExecutionRecord): HistoryEntry[] {
 }
 
 /** Of a W3C trace context: version, trace id, parent id, flags. */
-function traceIdOf(traceparent: string | null): string | null {
+export function traceIdOf(traceparent: string | null): string | null {
   return traceparent?.match(/^[0-9a-f]{2}-([0-9a-f]{32})-/)?.[1] ?? null
 }
 
 function parse(json: string | null): unknown {
   return json === null ? null : JSON.parse(json)
+}
+
+/** A step is born BLOCKED, and due when the steps it depends on have ended. */
+function births({ origin, firedAt, scheduledFor, dueAt }: ExecutionRecord): HistoryEntry[] {
+  if (origin !== 'DAG') return [{ at: firedAt, to: 'PENDING' }]
+  const blocked = { at: firedAt, to: 'BLOCKED' }
+  return dueAt === scheduledFor ? [blocked] : [blocked, { at: dueAt, to: 'PENDING' }]
 }

@@ -11,6 +11,7 @@ import type { Authenticator } from './auth/authenticator.ts'
 import { readBody } from './body/read-body.ts'
 import { type BodyBounds, bodyTooLarge } from './body/scanner.ts'
 import { refuseConnection } from './broken-connection.ts'
+import type { Asset, Dashboard } from './dashboard.ts'
 import { problemOf, problemType, requestError } from './problem.ts'
 import { requestCheck } from './request-checks.ts'
 import type { Caller, Reply, Route } from './route.ts'
@@ -24,6 +25,8 @@ export interface AppOptions {
   routes: Readonly<Record<string, Route>>
   authenticator: Authenticator
   logger: Logger
+  /** Left out: the node serves no pages. */
+  dashboard?: Dashboard
   /** How long a request may take to arrive. */
   requestTimeoutMs?: number
   tls?: { cert: string; key: string }
@@ -94,7 +97,11 @@ export function createApp(options: AppOptions): FastifyInstance {
     if (request.raw.readableAborted) error = cutOff()
     return sendProblem(error, request, reply, options.logger)
   })
-  app.setNotFoundHandler((request, reply) => refuseAddress(request, reply, options))
+  app.setNotFoundHandler(async (request, reply) => {
+    const asset = await dashboardAsset(request, options.dashboard)
+    if (asset === null) return refuseAddress(request, reply, options)
+    return reply.headers(asset.headers).send(asset.body)
+  })
   const limiters = {
     heavy: new TenantLimiter({ slots: 4, maxWaiting: 1_000 }),
     light: new TenantLimiter({ slots: 256, maxWaiting: 10_000 }),
@@ -140,7 +147,7 @@ function register(
         done()
       }
       try {
-        const caller = operation.scope === null ? nobody : authenticator.authenticate(request.headers, operation.scope)
+        const caller = callerOf(request, operation, authenticator)
         if (caller instanceof Promise) caller.then(settle, done)
         else settle(caller)
       } catch (error) {
@@ -148,14 +155,17 @@ function register(
       }
     },
     onResponse: (_, reply, done) => {
-      services.metrics.requestAnswered(operationId, reply.statusCode, reply.elapsedTime / 1_000)
+      services.metrics.node.requestAnswered(operationId, reply.statusCode, reply.elapsedTime / 1_000)
       done()
     },
     handler: async (request, reply) => {
       check(request)
       const asked = new Asked(request, reply, authenticator.tokens !== false)
       const answer = () => route.answer(asked, services)
-      const taken = takesTurns(operation, request) ? limiter.run(asked.caller.tenant, answer) : answer()
+      const isBounded = takesTurns(operation, request)
+      // The body has been read, and a long poll may wait for a minute: held slots would keep heartbeats out.
+      if (!isBounded) request.release()
+      const taken = isBounded ? limiter.run(asked.caller.tenant, answer) : answer()
       const answered = await taken
       request.release()
       if (answered.stream) {
@@ -164,6 +174,21 @@ function register(
       }
       return send(reply, mayRead(operation, asked.caller) ? answered : withoutData(answered))
     },
+  })
+}
+
+/** Where no token is needed, one with the scope is told more, and one without it what everybody is. */
+function callerOf(
+  { headers }: FastifyRequest,
+  { scope, moreWith }: ApiOperation,
+  authenticator: Authenticator,
+): Caller | Promise<Caller> {
+  if (scope !== null) return authenticator.authenticate(headers, scope)
+  const hasToken = headers.authorization !== undefined || authenticator.tokens === false
+  if (moreWith === undefined || !hasToken) return nobody
+  return Promise.try(() => authenticator.authenticate(headers, moreWith)).catch((error: unknown) => {
+    if (error instanceof CarillonError && error.code === 'SCOPE_MISSING') return nobody
+    throw error
   })
 }
 
@@ -300,6 +325,13 @@ function isShadowed(pattern: string, path: string): boolean {
 
 function matches(pattern: string, path: string): boolean {
   return new RegExp(`^${pattern.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+')}$`).test(path)
+}
+
+/** What no operation answers may be a page. */
+async function dashboardAsset({ method, url, headers }: FastifyRequest, dashboard?: Dashboard): Promise<Asset | null> {
+  if (method !== 'GET' || dashboard === undefined) return null
+  const path = url.split('?')[0]!
+  return dashboard.find(path, headers.accept, String(headers['accept-encoding'] ?? ''))
 }
 
 /** There is nothing at the address, or not for this method. */

@@ -5,9 +5,9 @@
 import crypto from 'node:crypto'
 import { CarillonError } from '@carillon/contract'
 import type { ApiOperation } from '@carillon/contract/api'
-import type { Database } from '../store/database.ts'
 import { AnsweredBefore, type Once, type RequestKey, readAnswer } from '../store/idempotency/answers.ts'
 import type { Caller, Reply } from './route.ts'
+import type { Services } from './services.ts'
 
 interface Asked {
   headers: { 'idempotency-key'?: string }
@@ -23,7 +23,7 @@ interface Asked {
 export async function answerOnce(
   { method, path }: ApiOperation,
   request: Asked,
-  database: Database,
+  { database, activity }: Pick<Services, 'database' | 'activity'>,
   act: (key: RequestKey | undefined) => Promise<Reply>,
 ): Promise<Reply> {
   const key = request.headers['idempotency-key']
@@ -44,7 +44,10 @@ export async function answerOnce(
       const refused = error instanceof CarillonError && error.status < 500
       if (!refused && !(error instanceof AnsweredBefore)) throw error
       const before = await readAnswer(database, same)
-      if (before) return repeated(before, same)
+      if (before) {
+        activity.duplicates('IDEMPOTENCY_KEY', 1)
+        return repeated(before, same)
+      }
       if (refused) throw error // else the key has just become free
     }
   }

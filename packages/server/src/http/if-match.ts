@@ -13,7 +13,7 @@ export function versionOf(headers: { 'if-match'?: string } | undefined): number 
   if (version) return Number(version[1] ?? version[2])
   throw new CarillonError('VALIDATION', {
     pointer: '/if-match',
-    message: 'is not the ETag of a job',
-    hint: 'Send the ETag as the job came with it, such as "3"',
+    message: 'is not the ETag of a version',
+    hint: 'Send the ETag as it came with the answer, such as "3"',
   })
 }

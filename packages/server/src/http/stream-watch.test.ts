@@ -60,3 +60,13 @@ it('ends the stream of a caller who may not have it any longer; that it cannot b
   await once(response, 'close')
   expect({ left: answers.length, finished: response.writableFinished }).toEqual({ left: 0, finished: true })
 })
+
+it('does not watch a stream whose client has left before it began', async () => {
+  const response = await open({})
+  client.destroy()
+  await once(response, 'close')
+  const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+  const before = timers()
+  watchStream(response, { mayGoOn: async () => {}, end: () => {} })
+  expect(timers()).toBe(before)
+})

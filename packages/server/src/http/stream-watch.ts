@@ -16,6 +16,8 @@ export interface StreamWatch {
 
 export function watchStream(response: ServerResponse, watch: StreamWatch): void {
   const { mayGoOn, end, everyMs = 5_000, stalledMs = 60_000 } = watch
+  // The client left before the answer began: `close` does not come again.
+  if (response.closed) return
   let before = -1
   let stalled = 0
   const timer = setInterval(() => {

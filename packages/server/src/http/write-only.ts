@@ -16,7 +16,17 @@ export function withoutData(reply: Reply<unknown>): Reply<unknown> {
   const text = reply.text ?? (reply.body === undefined ? undefined : JSON.stringify(reply.body))
   if (text === undefined) return reply
   const shown: unknown = JSON.parse(text)
-  if (typeof shown !== 'object' || shown === null || Array.isArray(shown)) return reply
-  const hidden = Object.fromEntries(data.filter((name) => name in shown).map((name) => [name, null]))
-  return { ...reply, text: undefined, body: { ...shown, ...hidden } }
+  if (!isObject(shown)) return reply
+  // The steps of a graph have payloads of their own.
+  const steps = 'steps' in shown && Array.isArray(shown.steps) ? { steps: shown.steps.map(hidden) } : {}
+  return { ...reply, text: undefined, body: { ...hidden(shown), ...steps } }
+}
+
+function hidden(shown: unknown): object {
+  if (!isObject(shown)) return {}
+  return { ...shown, ...Object.fromEntries(data.filter((name) => name in shown).map((name) => [name, null])) }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

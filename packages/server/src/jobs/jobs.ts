@@ -6,6 +6,7 @@ import { CarillonError, defaults, type JobInput } from '@carillon/contract'
 import type { Flow } from '../domain/fairness.ts'
 import { timeOf } from '../domain/identity.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { Activity } from '../observability/activity.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
 import { cancel } from '../store/executions/cancel.ts'
@@ -36,6 +37,7 @@ export interface JobsOptions {
   targets: TargetRules
   /** Called after a commit that moved the schedules of these jobs. */
   onMoved?: (jobIds: readonly string[]) => void
+  activity?: Activity
 }
 
 export interface PutJob {
@@ -145,9 +147,11 @@ export class Jobs {
     const { database, signals } = this.#options
     const { cancelRunning: running = false, actor, version } = by
     const how = { actor, version, action: 'job.deleted', detail: { cancelRunning: running } }
-    await this.#change(tenant, jobId, how, async (job) => removed(job, await this.#moment()))
+    const { definition } = await this.#change(tenant, jobId, how, async (job) => removed(job, await this.#moment()))
     const ids = await readUnfinished(database, jobId, { running })
     const cancelled = ids.length === 0 ? [] : await cancel(database, ids, { reason: 'JOB_DELETED', actor })
+    const ended = cancelled.filter(({ verdict }) => verdict === 'CANCELLED').map(() => definition)
+    if (ended.length > 0) this.#options.activity?.ended('CANCELLED', ended)
     for (const { workerId, executionId, fence, verdict } of cancelled) {
       if (verdict !== 'FLAGGED') continue
       signals.publish({ kind: 'CANCEL', workerId: workerId!, executionId, fence: fence!, reason: 'CANCELLED' })
@@ -168,6 +172,8 @@ export class Jobs {
       const asked = { jobId, version: job.version, executionId, at, tag: tag!, payload, traceparent, actor, entry }
       const verdict = await triggerJob(database, asked)
       if (verdict === 'AGAIN') continue
+      this.#options.activity?.created('TRIGGER', [job.definition])
+      if (verdict === 'SKIP') this.#options.activity?.ended('SKIPPED', [job.definition])
       if (verdict === 'READY') signals.publish({ kind: 'READY', pool, lane, tag: tag! })
       return { execution, verdict }
     }

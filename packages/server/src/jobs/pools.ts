@@ -4,11 +4,11 @@ import { monotonicMs } from '../lib/clock.ts'
 import type { Database } from '../store/database.ts'
 import { readPoolKeys } from '../store/jobs/pools.ts'
 
-export function requirePool(pools: ReadonlySet<string>, pool: string): void {
+export function requirePool(pools: ReadonlySet<string>, pool: string, pointer = '/target/pool'): void {
   if (pools.has(pool)) return
   const near = nearest(pools, pool)
   throw new CarillonError('POOL_UNKNOWN', {
-    pointer: '/target/pool',
+    pointer,
     message: `there is no pool ${pool}`,
     hint:
       near.length > 0 ? `Did you mean ${near.join(' or ')}?` : 'Start a worker that serves it, or use the pool default',
@@ -29,15 +29,18 @@ export class KnownPools {
     this.#database = database
   }
 
-  /** What the queue tables call the pool: the tenant's own, else the installation's. Throws POOL_UNKNOWN. */
-  async require(tenant: string, pool: string): Promise<string> {
+  /**
+   * What the queue tables call the pool: the tenant's own, else the installation's. Throws POOL_UNKNOWN; `pointer` says where in the
+   * request the pool is.
+   */
+  async require(tenant: string, pool: string, pointer?: string): Promise<string> {
     const known = this.#known.get(tenant)
     const fresh = known && monotonicMs() - known.readAt < knownMs ? known.keys.get(pool) : undefined
     if (fresh !== undefined) return fresh
     if (this.#known.size >= mostTenants) this.#known.clear()
     const keys = await readPoolKeys(this.#database, tenant)
     this.#known.set(tenant, { readAt: monotonicMs(), keys })
-    requirePool(new Set(keys.keys()), pool)
+    requirePool(new Set(keys.keys()), pool, pointer)
     return keys.get(pool)!
   }
 }

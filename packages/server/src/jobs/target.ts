@@ -1,19 +1,23 @@
 /**
- * Where a target is run. Built-in targets (HTTP, shell) are ordinary handlers of a worker inside a node, in pools of their
- * own; what they need to know travels with the policy, which only a worker's node reads.
+ * Where a target is run. Built-in targets (HTTP, shell, Kafka, Lambda) are ordinary handlers of a worker inside a node, in
+ * pools of their own; what they need to know travels with the policy, which only a worker's node reads.
  */
-import { CarillonError, defaults, limits, targetFields, type WireJobInput } from '@carillon/contract'
+import {
+  type BuiltInKind,
+  type BuiltInTarget,
+  builtInKinds,
+  defaults,
+  limits,
+  targetFields,
+  type WireJobInput,
+} from '@carillon/contract'
+import { builtInName, reservedPrefix, targetsOff } from '../domain/built-in-targets.ts'
 import { poolName } from '../domain/pool-key.ts'
 import type { Problems } from './validate.ts'
 
 export type Target = WireJobInput['target']
-/** The settings of a built-in target, as stored. */
-export type BuiltInTarget = Pick<Target, 'http' | 'shell'>
 
-/** Names beginning so are Carillon's own. */
-export const reservedPrefix = 'carillon.'
-export const httpPlace = { pool: 'carillon.http', handler: 'carillon.http' } as const
-export const shellPlace = { pool: 'carillon.shell', handler: 'carillon.shell' } as const
+const allKinds = `handler, ${builtInKinds.slice(0, -1).join(', ')} and ${builtInKinds.at(-1)}`
 
 export interface Place {
   pool: string
@@ -27,12 +31,8 @@ export interface TargetRules {
 }
 
 export const workersOnly: TargetRules = {
-  check({ shell }) {
-    throw new CarillonError('TARGET_NOT_ALLOWED', {
-      pointer: shell ? '/target/shell' : '/target/http',
-      message: `this node runs no ${shell ? 'shell' : 'HTTP'} targets`,
-      hint: 'Use a handler of a worker, or ask the operator to turn them on',
-    })
+  check(target) {
+    throw targetsOff(kindOf(target)!)
   },
 }
 
@@ -42,11 +42,10 @@ export function checkTarget(problems: Problems, target: Target | undefined): voi
     return
   }
   problems.unknown('/target', target, targetFields)
-  const kinds = (['handler', 'http', 'shell'] as const).filter((kind) => target[kind] !== undefined)
-  if (kinds.length > 1)
-    problems.add('/target', `target has ${kinds.join(' and ')}`, 'Give exactly one of handler, http and shell')
+  const kinds = (['handler', ...builtInKinds] as const).filter((kind) => target[kind] !== undefined)
+  if (kinds.length > 1) problems.add('/target', `target has ${kinds.join(' and ')}`, `Give exactly one of ${allKinds}`)
   else if (kinds.length === 0)
-    problems.add('/target/handler', 'target has no handler', 'Say which handler runs it, or give http or shell')
+    problems.add('/target/handler', 'target has no handler', `Give exactly one of ${allKinds}`)
   if (target.handler !== undefined) checkName(problems, '/target/handler', target.handler)
   if (target.pool !== undefined) checkName(problems, '/target/pool', target.pool)
   if (target.pool !== undefined && kinds[0] !== 'handler')
@@ -55,8 +54,7 @@ export function checkTarget(problems: Problems, target: Target | undefined): voi
       'target.pool goes with a handler',
       'Leave it out: built-in targets have pools of their own',
     )
-  const { http, shell } = target
-  if (http !== undefined || shell !== undefined) checkTexts(problems, '/target', { http, shell })
+  for (const kind of builtInKinds) checkTexts(problems, `/target/${kind}`, target[kind])
 }
 
 /** What a database cannot keep is refused here, wherever it is hidden. */
@@ -76,14 +74,18 @@ function checkName(problems: Problems, pointer: string, name: string): void {
 }
 
 export function placeOf(target: Target): Place {
-  if (target.http) return httpPlace
-  if (target.shell) return shellPlace
+  const kind = kindOf(target)
+  if (kind !== undefined) return { pool: builtInName(kind), handler: builtInName(kind) }
   return { pool: target.pool ?? defaults.pool, handler: target.handler! }
 }
 
 export function builtInOf(target: Target): BuiltInTarget | null {
-  if (target.http) return { http: target.http }
-  return target.shell ? { shell: target.shell } : null
+  const kind = kindOf(target)
+  return kind === undefined ? null : { [kind]: target[kind] }
+}
+
+function kindOf(target: BuiltInTarget): BuiltInKind | undefined {
+  return builtInKinds.find((kind) => target[kind])
 }
 
 /** The target as it was asked for. */

@@ -1,8 +1,10 @@
 /** A job as people and programs see it: everything that holds for it, defaults filled in. */
-import type { Job, Timed } from '@carillon/contract'
+import type { Job, JobVersion, Timed } from '@carillon/contract'
 import { isoTime } from '../lib/iso-time.ts'
 import type { Database } from '../store/database.ts'
+import type { JobDefinition } from '../store/jobs/definition.ts'
 import { type LatestExecution, readLatest } from '../store/jobs/latest.ts'
+import type { VersionRecord } from '../store/jobs/list-versions.ts'
 import { type JobRecord, millis, policyOf, priorityOf } from '../store/rows.ts'
 import { targetOf } from './target.ts'
 
@@ -27,23 +29,47 @@ export function jobJsonOf(job: JobRecord, latest: LatestExecution | null, more: 
   return `${frame.slice(0, -1)},"payload":${job.definition.payload ?? 'null'}}`
 }
 
+/** One version of a definition as JSON. */
+export function versionJsonOf({ definition, version, since, until, changedBy }: VersionRecord): string {
+  const time = (ms: number | null) => (ms === null ? null : isoTime(ms))
+  const frame = JSON.stringify({ version, since: time(since), until: time(until), changedBy })
+  const text = JSON.stringify(definedOf(definition, isoTime))
+  return `${frame.slice(0, -1)},"definition":${text.slice(0, -1)},"payload":${definition.payload ?? 'null'}}}`
+}
+
 function frameOf<Time>(
   job: JobRecord,
   latest: LatestExecution | null,
   time: (ms: number) => Time,
 ): Omit<JobView<Time>, 'payload'> {
   const { definition, due } = job
-  const policy = definition.policy
   const date = (ms: number | null) => (ms === null ? null : time(ms))
   return {
     jobId: definition.jobId,
-    key: definition.key,
-    name: definition.name,
     tenant: definition.tenant,
-    managedBy: definition.managedBy,
-    labels: definition.labels ?? {},
     state: job.state,
     version: job.version,
+    ...definedOf(definition, time),
+    nextFireAt: date(due),
+    nextFireLocal: due === null ? null : localTime(due, definition.timezone),
+    lastExecutionId: latest?.executionId ?? null,
+    lastState: latest?.state ?? null,
+    lastRunAt: date(latest?.startedAt ?? null),
+    createdAt: time(job.createdAt),
+    updatedAt: time(job.updatedAt),
+  }
+}
+
+type Defined<Time> = Timed<Omit<JobVersion['definition'], 'payload'>, 'anchor' | 'runAt' | 'startAt' | 'endAt', Time>
+
+function definedOf<Time>(definition: JobDefinition, time: (ms: number) => Time): Defined<Time> {
+  const policy = definition.policy
+  const date = (ms: number | null) => (ms === null ? null : time(ms))
+  return {
+    key: definition.key,
+    name: definition.name,
+    managedBy: definition.managedBy,
+    labels: definition.labels ?? {},
     type: definition.type,
     schedule: definition.schedule,
     interval: definition.interval,
@@ -68,13 +94,6 @@ function frameOf<Time>(
     deadlineSec: definition.deadlineSec,
     startWithinSec: definition.startWithinSec,
     target: targetOf(definition, policy?.target),
-    nextFireAt: date(due),
-    nextFireLocal: due === null ? null : localTime(due, definition.timezone),
-    lastExecutionId: latest?.executionId ?? null,
-    lastState: latest?.state ?? null,
-    lastRunAt: date(latest?.startedAt ?? null),
-    createdAt: time(job.createdAt),
-    updatedAt: time(job.updatedAt),
   }
 }
 

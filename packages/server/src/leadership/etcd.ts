@@ -10,16 +10,17 @@
  * When etcd cannot be reached, the node leads nothing from the moment at which its lease there may have ended. With `fallback` it
  * then takes part in the election by leases in PostgreSQL, until etcd answers again.
  */
-import { readFile } from 'node:fs/promises'
 import { CarillonError } from '@carillon/contract'
 import type { Etcd3, IOptions, Lease } from 'etcd3'
 import type { KeepAlive, NodeLease } from '../keep-alive/keep-alive.ts'
 import { monotonicMs, wallClockIn } from '../lib/clock.ts'
 import { Loop } from '../lib/loop.ts'
+import { readTlsFiles } from '../lib/tls-files.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Database } from '../store/database.ts'
 import { readInstallation } from '../store/partitions/manage.ts'
 import { claimElected, claimShards, type ElectedShard, resign } from '../store/shards/claim.ts'
+import { reasonUnreachable } from './etcd-reach.ts'
 import type { Leadership, LedShard } from './port.ts'
 import { ShardList } from './shard-list.ts'
 
@@ -73,6 +74,7 @@ export class EtcdLeadership implements Leadership {
   /** When PostgreSQL answered a claim last. */
   #claimedAt = Number.NEGATIVE_INFINITY
   #elects: 'etcd' | 'PostgreSQL' = 'etcd'
+  #away = false
   #alone = false
   #stopped = true
 
@@ -148,9 +150,9 @@ export class EtcdLeadership implements Leadership {
     try {
       await this.#renew()
       election = await this.#look()
-      this.#options.onAway?.(false)
+      this.#setAway(false)
     } catch (error) {
-      this.#options.onAway?.(true)
+      this.#setAway(true)
       if (this.#mayLead() && this.#elects === 'etcd') throw error
       this.#led.set(this.#elects === 'etcd' ? [] : this.#led.shards)
       if (!this.#options.place.fallback) throw error
@@ -226,9 +228,13 @@ export class EtcdLeadership implements Leadership {
   #held(since: number): void {
     this.#heldUntil = since + this.#ttlSec * 1_000
     if (this.#stepDown) clearTimeout(this.#stepDown)
-    this.#stepDown = setTimeout(() => {
-      if (this.#elects === 'etcd' && !this.#mayLead()) this.#led.set([])
-    }, this.#heldUntil - monotonicMs())
+    this.#stepDown = setTimeout(
+      () => {
+        if (this.#elects === 'etcd' && !this.#mayLead()) this.#led.set([])
+        // A timer may be early by the part of a millisecond that it cannot count.
+      },
+      this.#heldUntil - monotonicMs() + 1,
+    )
     this.#stepDown.unref()
   }
 
@@ -321,6 +327,19 @@ export class EtcdLeadership implements Leadership {
     return { deadline: wallClockIn(this.#ttlSec * 500) }
   }
 
+  #setAway(away: boolean): void {
+    const { place, logger, onAway } = this.#options
+    onAway?.(away)
+    const isNew = away && !this.#away
+    this.#away = away
+    if (!isNew) return
+    const explain = async () => {
+      const reason = await reasonUnreachable(place)
+      if (reason !== null) logger.warn({ reason }, `etcd cannot be reached: ${reason}`)
+    }
+    explain().catch((error) => logger.debug({ err: error }, 'why etcd cannot be reached was not found out'))
+  }
+
   #freed(): void {
     for (const listener of this.#onFreed) listener()
   }
@@ -336,10 +355,8 @@ async function connect({ hosts, auth, tls }: EtcdPlace): Promise<Etcd3> {
   }
   if (auth !== null) options.auth = auth
   if (tls !== null) {
-    const [rootCertificate, certChain, privateKey] = await Promise.all(
-      [tls.ca, tls.cert, tls.key].map((file) => (file === undefined ? undefined : readFile(file))),
-    )
-    options.credentials = { rootCertificate: rootCertificate!, ...(certChain && { certChain, privateKey }) }
+    const { ca, cert, key } = await readTlsFiles(tls)
+    options.credentials = { rootCertificate: ca!, ...(cert && { certChain: cert, privateKey: key }) }
   }
   return new Etcd3(options)
 }

@@ -9,17 +9,22 @@ import {
   type Event,
   type EventReset,
   type JobInput,
+  type LogEvent,
+  type LogLine,
   recurrenceOf,
   scopes,
 } from '@carillon/contract'
 import {
   type CallAnswer,
   type CallInput,
+  DagCalls,
+  DagRunCalls,
   definitionOf,
   type EventsOptions,
   ExecutionCalls,
   ExecutionHandle,
   encodeJson,
+  type FollowOptions,
   type HandlerOf,
   InstallationCalls,
   JobCalls,
@@ -46,6 +51,7 @@ import {
   checkDeadLetters,
   checkEnqueue,
   checkEnqueueMany,
+  checkFollow,
   checkJob,
   checkLimit,
   checkSchedule,
@@ -55,6 +61,7 @@ import {
 } from './checks.ts'
 import { enqueueIn } from './enqueue-in.ts'
 import { listen } from './events.ts'
+import { follow } from './follow.ts'
 import type { Transaction } from './transaction.ts'
 
 export type ScheduleOptions = AnyScheduleOptions & { tenant?: string }
@@ -77,6 +84,10 @@ export class CarillonCalls {
   readonly jobs: JobCalls
   /** Executions: list, read, explain, and many at once. */
   readonly executions: ExecutionCalls
+  /** Graphs of steps: create, read, change, run. */
+  readonly dags: DagCalls
+  /** Their runs: start, read, wait, cancel, pause, resume, retry. */
+  readonly dagRuns: DagRunCalls
   readonly pools: PoolCalls
   /** Health, metrics, workers, audit, long work. */
   readonly installation: InstallationCalls
@@ -88,6 +99,8 @@ export class CarillonCalls {
     const call = <Id extends OperationId>(operation: Id, input: CallInput<Id>) => this.call(operation, input)
     this.jobs = new JobCalls(call)
     this.executions = new ExecutionCalls(call)
+    this.dags = new DagCalls(call)
+    this.dagRuns = new DagRunCalls(call)
     this.pools = new PoolCalls(call)
     this.installation = new InstallationCalls(call)
   }
@@ -225,10 +238,33 @@ export class CarillonCalls {
   }
 
   /** The lines that its handler logged. */
-  async logs(executionId: string, options: { tenant?: string } = {}): Promise<string[]> {
+  async logs(executionId: string, options: { tenant?: string } = {}): Promise<LogLine[]> {
     const tenant = this.#tenantOf(options)
     this.#api.check('getExecutionLogs', { params: { executionId } })
-    return this.engine.executions.logs(tenant, executionId)
+    return (await this.engine.executions.logs(tenant, executionId)).lines
+  }
+
+  /**
+   * What an execution logs and how far it has come, as it comes; the last one is of type `end`, when it has ended.
+   *
+   * @example
+   * ```ts
+   * import { createCarillon } from '@carillon/server'
+   *
+   * const carillon = await createCarillon({ databaseUrl: 'postgres://localhost/app' })
+   * await carillon.start()
+   * for await (const event of carillon.follow('0195d3c4-7a70-7000-8000-000000000001')) {
+   *   if (event.type === 'line') console.log(event.at, event.text)
+   * }
+   * ```
+   */
+  async *follow(
+    executionId: string,
+    options: FollowOptions & { tenant?: string } = {},
+  ): AsyncGenerator<LogEvent, void> {
+    const tenant = this.#tenantOf(options, checkFollow)
+    this.#api.check('getExecutionLogs', { params: { executionId } })
+    yield* follow(this.engine, { tenant, executionId }, options)
   }
 
   /** A job's executions, newest first. */
@@ -296,6 +332,7 @@ export class CarillonCalls {
     return new ExecutionHandle<Result, ExecutionView>(executionId, {
       read: () => this.execution(executionId, { tenant }),
       wait: (waitMs) => this.engine.ends.wait(executionId, waitMs ?? waitForeverMs),
+      follow: (options) => this.follow(executionId, { ...options, tenant }),
     })
   }
 }

@@ -17,7 +17,9 @@ import { CarillonCalls } from './calls.ts'
 import { checkStop } from './checks.ts'
 import { completeIn } from './complete-in.ts'
 
-type Code<Payload, Returned> = ((ctx: HandlerContext<Payload, Returned>) => Returned | Promise<Returned>) | URL
+type Code<Payload, Returned, Needs> =
+  | ((ctx: HandlerContext<Payload, Returned, Needs>) => Returned | Promise<Returned>)
+  | URL
 
 export interface CarillonParts {
   logger: Logger
@@ -25,7 +27,7 @@ export interface CarillonParts {
   /** The embedded PostgreSQL, which ends with this Carillon; null: the database is not ours. */
   postgres: { stop(): Promise<void> } | null
   config: EngineConfig
-  /** Runs HTTP and shell targets; null: this process runs none. */
+  /** Runs built-in targets; null: this process runs none. */
   builtIn: BuiltInWorker | null
 }
 
@@ -52,14 +54,14 @@ export class Carillon extends CarillonCalls {
    * of a function it runs in a thread or process of its own and is killed if it does not stop when it should.
    */
   handle(implemented: RegisteredHandler): this
-  handle<Input, Payload, Returned, Result>(
-    definition: HandlerDefinition<Input, Payload, Returned, Result>,
-    code: Code<Payload, Returned>,
+  handle<Input, Payload, Returned, Result, Needs = undefined>(
+    definition: HandlerDefinition<Input, Payload, Returned, Result, Needs>,
+    code: Code<Payload, Returned, Needs>,
   ): this
-  handle<Input, Payload, Returned, Result>(
-    definition: HandlerDefinition<Input, Payload, Returned, Result>,
+  handle<Input, Payload, Returned, Result, Needs = undefined>(
+    definition: HandlerDefinition<Input, Payload, Returned, Result, Needs>,
     options: ImplementOptions,
-    code: Code<Payload, Returned>,
+    code: Code<Payload, Returned, Needs>,
   ): this
   handle(first: RegisteredHandler | HandlerDefinition, ...rest: unknown[]): this {
     if (this.#starting) {

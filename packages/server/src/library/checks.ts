@@ -40,6 +40,7 @@ export const checkEvents = checkOf({
   lastEventId: Type.Optional(Type.Integer({ minimum: 0 })),
   signal: anything,
 })
+export const checkFollow = checkOf({ after: Type.Optional(Type.Integer({ minimum: 0 })), signal: anything, tenant })
 export const checkStop = checkOf({ drainSec: Type.Optional(Type.Number({ minimum: 0 })) })
 
 function fieldsOf(names: readonly string[]): TProperties {

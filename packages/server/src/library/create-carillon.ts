@@ -16,7 +16,7 @@ export interface CarillonOptions extends EngineSettings {
   embedded?: { dataDir: string; port?: number }
   /** The tenant of calls that name none; `default` unless given. */
   tenant?: string
-  /** What HTTP and shell targets may do in this process; as for a served node, HTTP targets run unless `{ http: false }`. */
+  /** What built-in targets (HTTP, shell, Kafka, Lambda) may do in this process; as for a served node, HTTP targets run unless `{ http: false }`. */
   targets?: TargetSettings
   /** Any logger with debug, info, warn and error, such as pino. */
   logger?: Logger
@@ -48,11 +48,11 @@ export async function createCarillon(options: CarillonOptions): Promise<Carillon
   checkCarillonOptions(options)
   const { embedded, tenant, targets, logLevel = 'warn', logger = createLogger(logLevel), ...settings } = options
   const allowed = targetConfig(targets)
-  const create = (postgres: EmbeddedPostgres | null) => {
+  const create = async (postgres: EmbeddedPostgres | null) => {
     const rules = new OperatorRules(allowed)
     const config = engineConfig({ ...settings, databaseUrl: postgres?.url ?? settings.databaseUrl })
     const engine = new Engine(config, logger, { targets: rules })
-    const builtIn = builtInWorker({
+    const builtIn = await builtInWorker({
       ...{ config: allowed, rules, tokens: engine.tokens, logger },
       transport: directTransport(engine, { exact: true }),
       name: `${config.nodeName} (built-in targets)`,
@@ -63,7 +63,7 @@ export async function createCarillon(options: CarillonOptions): Promise<Carillon
   const { startEmbeddedPostgres } = await loadEmbedded()
   const postgres = await startEmbeddedPostgres(embedded)
   try {
-    return create(postgres)
+    return await create(postgres)
   } catch (error) {
     await postgres.stop()
     throw error

@@ -1,5 +1,5 @@
 /** Work on many executions at once: what a filter chooses, a batch at a time, in one direction and never twice. */
-import { CarillonError, type ExecutionState, type OperationKind } from '@carillon/contract'
+import { CarillonError, type ExecutionState, executionStates, type OperationKind } from '@carillon/contract'
 import { failureStates } from '../domain/execution-state.ts'
 import { firstIdAt } from '../domain/identity.ts'
 import { type ExecutionFilter, selectionOf } from '../executions/selection.ts'
@@ -9,7 +9,7 @@ import type { BulkParams } from '../store/operations/operations.ts'
 
 const unfinished = ['PENDING', 'RUNNING', 'BLOCKED', ...failureStates] as const satisfies readonly ExecutionState[]
 
-export type BulkWork = 'CANCEL' | 'RETRY' | 'REPLAY_DEAD_LETTERS' | 'PURGE_DEAD_LETTERS'
+export type BulkWork = 'CANCEL' | 'RETRY' | 'REPLAY_DEAD_LETTERS' | 'PURGE_DEAD_LETTERS' | 'COPY'
 
 /** `states`: what it is about; a filter may choose among them. */
 const works: Record<BulkWork, { kind: Exclude<OperationKind, 'BACKFILL'>; states: readonly ExecutionState[] }> = {
@@ -17,6 +17,8 @@ const works: Record<BulkWork, { kind: Exclude<OperationKind, 'BACKFILL'>; states
   RETRY: { kind: 'RETRY', states: ['DEAD', 'CANCELLED'] },
   REPLAY_DEAD_LETTERS: { kind: 'RETRY', states: ['DEAD'] },
   PURGE_DEAD_LETTERS: { kind: 'PURGE', states: ['DEAD'] },
+  // What was SKIPPED never ran, and one row may stand for many.
+  COPY: { kind: 'COPY', states: executionStates.filter((state) => state !== 'SKIPPED') },
 }
 
 /** Of what is looked at in one statement. */
@@ -50,7 +52,7 @@ function whatOf(state: ExecutionState | undefined): BulkParams['what'] {
   return state === 'RUNNING' ? 'RUNNING' : 'PENDING'
 }
 
-/** Cancels start with the newest, where unfinished work is; replays keep the original order. */
+/** Cancels start with the newest, where unfinished work is; replays and copies keep the original order. */
 export function orderOf(kind: OperationKind): Order {
   return kind === 'CANCEL' ? 'desc' : 'asc'
 }

@@ -2,6 +2,7 @@
 import { CarillonError, type DryRun, type OperationKind } from '@carillon/contract'
 import { newId } from '../domain/identity.ts'
 import type { ExecutionFilter } from '../executions/selection.ts'
+import type { KnownPools } from '../jobs/pools.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Database } from '../store/database.ts'
 import { entryOf, type Once } from '../store/idempotency/answers.ts'
@@ -15,6 +16,7 @@ import {
 } from '../store/operations/operations.ts'
 import { type BackfillRequest, backfillOf, countMissing } from './backfill.ts'
 import { type BulkWork, bulkOf, countSelected, orderOf } from './bulk.ts'
+import { copyOf } from './copy.ts'
 
 export interface Requester {
   tenant: string
@@ -36,18 +38,34 @@ export interface Prepared {
 
 const mostUnderWay = 20
 
-export class Operations {
-  readonly #options: { database: Database; clock: Clock; wake: () => void }
+export interface OperationsOptions {
+  database: Database
+  clock: Clock
+  pools: KnownPools
+  /** Called after an operation was created. */
+  wake: () => void
+}
 
-  constructor(options: { database: Database; clock: Clock; wake: () => void }) {
+export class Operations {
+  readonly #options: OperationsOptions
+
+  constructor(options: OperationsOptions) {
     this.#options = options
   }
 
-  async bulk(by: Requester, work: BulkWork, filter: ExecutionFilter): Promise<Prepared> {
+  async bulk(by: Requester, work: Exclude<BulkWork, 'COPY'>, filter: ExecutionFilter): Promise<Prepared> {
     const { database, clock } = this.#options
     const { kind, params } = await bulkOf(database, work, { tenant: by.tenant, filter, now: clock.now() })
     const count = await countSelected(database, params.selection, orderOf(kind))
     return { count, begin: (options) => this.#begin(by, kind, params, count, options) }
+  }
+
+  /** Executions submitted again into another pool. */
+  async copy(by: Requester, request: { filter: ExecutionFilter; pool: string }): Promise<Prepared> {
+    const { database, clock, pools } = this.#options
+    const params = await copyOf(database, pools, { ...request, tenant: by.tenant, now: clock.now() })
+    const count = await countSelected(database, params.selection, orderOf('COPY'))
+    return { count, begin: (options) => this.#begin(by, 'COPY', params, count, options) }
   }
 
   async backfill(by: Requester, request: Omit<BackfillRequest, 'tenant' | 'now'>): Promise<Prepared> {

@@ -3,6 +3,7 @@
  * stores how far it has come in the transaction that did the work. So a node that dies leaves nothing half done, another
  * continues there, and two at once do nothing twice.
  */
+import type { Flow } from '../domain/fairness.ts'
 import { isId, timeOf } from '../domain/identity.ts'
 import { settled } from '../jobs/change.ts'
 import { BatchLimit } from '../lib/batch-limit.ts'
@@ -19,6 +20,7 @@ import { readJob } from '../store/jobs/read.ts'
 import {
   type BackfillParams,
   type BulkParams,
+  type CopyParams,
   failOperation,
   type OperationRecord,
 } from '../store/operations/operations.ts'
@@ -31,6 +33,7 @@ import type { JobRecord } from '../store/rows.ts'
 import { isOfData, isTransient, wasTooSlow } from '../store/trouble.ts'
 import { firesLeft, planStretch, recurs } from './backfill.ts'
 import { nextBatch, orderOf } from './bulk.ts'
+import { Copier } from './copy.ts'
 
 export interface OperatorOptions {
   database: Database
@@ -39,6 +42,14 @@ export interface OperatorOptions {
   logger: Logger
   isolation?: Isolation
   everyMs: number
+  /** Gives copies their places in the queue. */
+  tag: (flows: readonly Flow[]) => Promise<number[]>
+  /** Called after a commit that submitted these. */
+  onSubmitted?: (items: { tenant: string; executionId: string }[]) => void
+  /** Called with executions that were asked to end and did not run: they may be CANCELLED. */
+  onCancelled?: (executionIds: string[]) => void
+  /** Called with executions of past occurrences that were created. */
+  onBackfilled?: (executionIds: string[]) => void
   /** Called after a commit that moved the schedules of these jobs. */
   onMoved?: (jobIds: readonly string[]) => void
 }
@@ -54,12 +65,14 @@ export class Operator implements Service {
   readonly #loop: Loop
   readonly #limit = new BatchLimit(mostAtOnce)
   readonly #isolation: Isolation
+  readonly #copier: Copier
   #stopping = false
 
   constructor(options: OperatorOptions) {
     this.#options = options
     const { everyMs, logger } = options
     this.#isolation = options.isolation ?? new Isolation(options)
+    this.#copier = new Copier(options)
     this.#loop = new Loop({ name: 'operator', everyMs, logger, runOnce: () => this.runOnce() })
   }
 
@@ -150,14 +163,19 @@ export class Operator implements Service {
     if (pass) await stepOver(database, { ...step, ids: open }, ids.length)
     else if (kind === 'CANCEL') await this.#cancel(step, what)
     else if (kind === 'PURGE') await stepPurge(database, step)
+    else if (kind === 'COPY') await this.#copier.step(step)
     else if ((await stepRetry(database, step)) > 0) this.#tellDue()
   }
 
   async #cancel(step: Step, what: string): Promise<void> {
-    const { database, signals } = this.#options
-    for (const { workerId, executionId, fence } of await stepCancel(database, step, what)) {
+    const { database, signals, onCancelled } = this.#options
+    const flagged = await stepCancel(database, step, what)
+    for (const { workerId, executionId, fence } of flagged) {
       signals.publish({ kind: 'CANCEL', workerId, executionId, fence, reason: 'CANCELLED' })
     }
+    // What was open before runs, and ends by a report.
+    const running = new Set([...step.operation.open, ...flagged.map(({ executionId }) => executionId)])
+    onCancelled?.(step.ids.filter((id) => !running.has(id)))
   }
 
   async #backfill(operation: OperationRecord, most: number, pass = false): Promise<void> {
@@ -185,7 +203,9 @@ export class Operator implements Service {
       ...{ position: plan.position === null ? null : String(plan.position), over: plan.over, waitMs },
       delayMs: stuck ? waitMs : this.#delayOf(operation, plan.fills.length, began),
     })
-    if (plan.fills.length > 0 && outcome !== 'LOST') this.#tellDue()
+    if (plan.fills.length === 0 || outcome === 'LOST') return
+    this.#options.onBackfilled?.(plan.fills.map(({ id }) => id))
+    this.#tellDue()
   }
 
   /** The job as it is now, with what has passed in a pause on record; null: it cannot go on, or not yet. */
@@ -222,11 +242,11 @@ export class Operator implements Service {
 
 /** A row written by hand may hold anything, and a value that is not a number would be compared with times for ever. */
 function checkOperation({ kind, params, position }: OperationRecord): void {
-  const given = (params ?? {}) as Partial<BulkParams & BackfillParams>
+  const given = (params ?? {}) as Partial<CopyParams & BackfillParams>
   const isBackfill = kind === 'BACKFILL'
   const isPosition = position === null || (isBackfill ? /^\d{1,15}$/.test(position) : isId(position))
   const isComplete = isBackfill
     ? isId(String(given.jobId)) && [given.from, given.to, given.concurrency].every(Number.isFinite)
-    : typeof given.selection?.tenant === 'string'
+    : typeof given.selection?.tenant === 'string' && (kind !== 'COPY' || Number.isSafeInteger(given.at))
   if (!isPosition || !isComplete) throw new TypeError('its parameters are not those of an operation')
 }

@@ -13,13 +13,16 @@
  * What must stay true: everything in `ready` is selected by some node that serves its pool sooner or later; lanes by priority with
  * their turns, within a lane smaller tags first, up to what is under way at the same time.
  */
-import type { LaneReading, Leased } from '../store/executions/lease.ts'
+import type { LaneReading, Leased, ReadyKey } from '../store/executions/lease.ts'
+
+/** A row of the pool's queue. */
+export type SelectedKey = Omit<ReadyKey, 'pool'>
 
 /** What a LEASE is to take. */
 export interface Selection {
   reading: LaneReading
-  /** Exactly these; null: the first ones from where `reading` says. */
-  only: readonly string[] | null
+  /** Exactly these, in the order of lane and tag; null: the first ones from where `reading` says. */
+  only: readonly SelectedKey[] | null
 }
 
 /** The queue of one pool, as one node sees it. */
@@ -36,4 +39,12 @@ export interface PoolQueue {
   hint(lane: number, tag: number): void
   /** Called when something may have become ready that no hint spoke of. Returns the function that ends the subscription. */
   onReady(listener: () => void): () => void
+  /** The node serves the pool no longer. */
+  stop(): Promise<void>
+}
+
+/** The queues of a node. */
+export interface Queues {
+  /** Of a pool that it begins to serve. `onLeased`: a lane was leased up to this tag. */
+  of(pool: string, onLeased: (lane: number, tag: number) => void): PoolQueue
 }

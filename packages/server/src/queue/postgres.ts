@@ -6,7 +6,7 @@ import { priorities } from '@carillon/contract'
 import type { Clock } from '../lib/clock.ts'
 import type { Leased } from '../store/executions/lease.ts'
 import { LaneTurns, laneTurn } from './lane-turns.ts'
-import type { PoolQueue, Selection } from './port.ts'
+import type { PoolQueue, Queues, Selection } from './port.ts'
 import { ReadyPosition } from './ready-position.ts'
 
 export interface PostgresPoolQueueOptions {
@@ -64,7 +64,13 @@ export class PostgresPoolQueue implements PoolQueue {
     return () => {}
   }
 
+  async stop(): Promise<void> {}
+
   #from(from: number[]): Selection {
     return { reading: { from, since: this.#turns.since, turn: laneTurn }, only: null }
   }
+}
+
+export function postgresQueues(clock: Clock): Queues {
+  return { of: (_pool, onLeased) => new PostgresPoolQueue({ clock, onLeased }) }
 }

@@ -3,6 +3,7 @@
  * declarations compile where it is missing.
  */
 import { CarillonError } from '@carillon/contract'
+import type { TlsFiles, TlsSecrets } from '../lib/tls-files.ts'
 
 /** What we use of the package's three kinds of client, which have it in common. */
 export interface Client {
@@ -18,7 +19,7 @@ export interface Client {
 
 /** Where it is: one server, a master that sentinels name, or a cluster. */
 export type RedisAddress =
-  | { kind: 'SERVER'; url: string }
+  | { kind: 'SERVER'; url: string; tls: TlsFiles | null }
   | ({ kind: 'SENTINEL'; masterName: string } & Places)
   | ({ kind: 'CLUSTER' } & Places)
 
@@ -26,7 +27,7 @@ interface Places {
   places: { host: string; port: number }[]
   username?: string
   password?: string
-  tls: boolean
+  tls: TlsFiles | null
 }
 
 type Library = typeof import('redis')
@@ -35,6 +36,8 @@ export interface ClientOptions {
   connectMs: number
   /** How long to wait before it connects again. */
   reconnectMs: () => number
+  /** What the files of the address hold. */
+  secrets: TlsSecrets
 }
 
 export async function loadRedis(): Promise<Library> {
@@ -55,23 +58,25 @@ export async function loadRedis(): Promise<Library> {
 
 /** Not connected. It reconnects by itself and refuses commands while it is not connected. */
 export function createRedisClient(library: Library, address: RedisAddress, options: ClientOptions): Client {
-  const { connectMs, reconnectMs } = options
-  const socket = { connectTimeout: connectMs, reconnectStrategy: reconnectMs }
+  const { connectMs, reconnectMs, secrets } = options
+  const socket = {
+    ...{ connectTimeout: connectMs, reconnectStrategy: reconnectMs },
+    ...(address.tls !== null && { tls: true as const, ...secrets }),
+  }
   // The time limit of the package ends only what was not sent yet; connection.ts has its own.
   const shared = { commandOptions: { timeout: undefined } }
   const ofNode = { disableOfflineQueue: true, maintNotifications: 'disabled' as const }
   if (address.kind === 'SERVER')
     return library.createClient({ url: address.url, socket, ...ofNode, ...shared }) as unknown as Client
-  const { username, password, places, tls } = address
-  const secured = tls ? { ...socket, tls: true as const } : socket
-  const defaults = { username, password, socket: secured, ...ofNode }
+  const { username, password, places } = address
+  const defaults = { username, password, socket, ...ofNode }
   if (address.kind === 'CLUSTER') {
-    const rootNodes = places.map(({ host, port }) => ({ socket: { ...secured, host, port } }))
+    const rootNodes = places.map(({ host, port }) => ({ socket: { ...socket, host, port } }))
     return library.createCluster({ rootNodes, defaults, ...shared } as never) as unknown as Client
   }
   return library.createSentinel({
     ...{ name: address.masterName, sentinelRootNodes: places, nodeClientOptions: defaults, ...shared },
-    ...{ sentinelClientOptions: { socket: secured }, scanInterval: 1_000, passthroughClientErrorEvents: true },
+    ...{ sentinelClientOptions: { socket }, scanInterval: 1_000, passthroughClientErrorEvents: true },
   } as never) as unknown as Client
 }
 

@@ -17,6 +17,7 @@
 import { createHash } from 'node:crypto'
 import { Backoff } from '@carillon/contract/process'
 import type { Service } from '../lib/service.ts'
+import { readTlsFiles, type TlsSecrets } from '../lib/tls-files.ts'
 import type { Logger } from '../observability/logger.ts'
 import { type Client, createRedisClient, loadRedis, type RedisAddress, replyCode } from './client.ts'
 
@@ -59,11 +60,14 @@ export class RedisConnection implements Service {
   readonly #onAway = new Set<() => void>()
   #library: Awaited<ReturnType<typeof loadRedis>> | null = null
   #installationId = ''
+  #secrets: TlsSecrets = {}
   #client: Client | null = null
   #openedAt = 0
   /** Scripts that were sent since Redis came back. */
   readonly #known = new Set<string>()
   #away = true
+  /** Why it is away, each reason once. */
+  readonly #told = new Set<string>()
   #probing: Promise<void> | null = null
   #timer: NodeJS.Timeout | null = null
   #stopped = true
@@ -75,6 +79,7 @@ export class RedisConnection implements Service {
   /** Resolves when Redis has answered, or has not in time: then it is looked for in the background. */
   async start(): Promise<void> {
     this.#library = await loadRedis()
+    this.#secrets = await readTlsFiles(this.#options.address.tls ?? {})
     this.#installationId = await this.#options.installationId()
     this.#stopped = false
     await Promise.race([this.#probe(), delay(commandMs)])
@@ -168,10 +173,19 @@ export class RedisConnection implements Service {
       this.#away = true
       this.#known.clear()
       this.#openedAt = performance.now()
-      this.#options.logger.warn({ err: error }, 'Redis is away; PostgreSQL does its work')
+      this.#tell(error)
       for (const listener of [...this.#onAway]) listener()
     }
     this.#probeLater()
+  }
+
+  /** A wrong password, say, may show only after it could not be reached for a while. */
+  #tell(error: unknown): void {
+    if (this.#stopped) return
+    const reason = error instanceof Error ? error.message : String(error)
+    if (this.#told.has(reason)) return
+    this.#told.add(reason)
+    this.#options.logger.warn({ err: error }, 'Redis is away; PostgreSQL does its work')
   }
 
   #probeLater(): void {
@@ -201,21 +215,25 @@ export class RedisConnection implements Service {
       for (const [channel, listener] of this.#subscriptions)
         await within(client.subscribe(channel, listener), commandMs)
     } catch (error) {
-      this.#options.logger.debug({ err: error }, 'Redis does not answer')
+      // A client that is not connected has said why by an event.
+      if (error instanceof RedisAwayError || replyCode(this.#library!, error) !== null) this.#tell(error)
       return
     }
     if (this.#stopped || client !== this.#client) return
     this.#away = false
+    this.#told.clear()
     this.#backoff.reset()
     this.#options.logger.info({}, 'Redis is there')
     for (const listener of [...this.#onBack]) listener()
   }
 
   async #open(): Promise<void> {
-    const options = { connectMs, reconnectMs: () => 100 + Math.random() * 400 }
+    const options = { connectMs, reconnectMs: () => 100 + Math.random() * 400, secrets: this.#secrets }
     const client = createRedisClient(this.#library!, this.#options.address, options)
     client.on('error', (error) => {
-      if (client === this.#client) this.#failed(error)
+      if (client !== this.#client) return
+      if (this.#away) this.#tell(error)
+      this.#failed(error)
     })
     this.#client = client
     this.#openedAt = performance.now()

@@ -12,15 +12,18 @@ import { BatchLimit } from '../lib/batch-limit.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Again, Loop } from '../lib/loop.ts'
 import type { Service } from '../lib/service.ts'
+import { type Activity, noActivity, type Work } from '../observability/activity.ts'
+import { other } from '../observability/families.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
+import { readWorks } from '../store/executions/read-works.ts'
 import { fireReturns, type ReturnSource } from '../store/executions/returning.ts'
 import type { Isolation, Precheck } from '../store/quarantine/isolation.ts'
 import { executionRow, scheduleRow } from '../store/quarantine/set-aside.ts'
 import { findUnusableSubmissions } from '../store/quarantine/stuck.ts'
 import type { QueuedWork } from '../store/rows.ts'
-import { fire, type Move, type Occurrence } from '../store/schedules/fire.ts'
+import { type Fired, fire, type Move, type Occurrence } from '../store/schedules/fire.ts'
 import { wasTooSlow } from '../store/trouble.ts'
 import { type PlannedFire, planSchedule } from './plan.ts'
 import { Wheel, type WheelEntry } from './wheel.ts'
@@ -45,6 +48,7 @@ export interface SchedulerOptions {
   isolation: Isolation
   /** Called with submissions of callers' transactions once they are in the ledger. */
   onSubmitted?: (items: { tenant: string; executionId: string }[]) => void
+  activity?: Activity
   pollMs: number
   windowMs: number
   logger: Logger
@@ -60,10 +64,13 @@ export class Scheduler implements Service {
   readonly #claimLoop: Loop
   readonly #fireLoop: Loop
   readonly #limit = new BatchLimit(batchSize)
+  readonly #activity: Activity
+  #led: ReadonlySet<number> = new Set()
   #unsubscribe: (() => void)[] = []
 
   constructor(options: SchedulerOptions) {
     this.#options = options
+    this.#activity = options.activity ?? noActivity
     const { logger } = options
     this.#claimLoop = new Loop({
       name: 'claim of what is due',
@@ -79,11 +86,9 @@ export class Scheduler implements Service {
 
   async start(): Promise<void> {
     const { leadership, signals, source, clock, windowMs } = this.#options
+    this.#led = new Set(leadership.shards().map(({ shard }) => shard))
     this.#unsubscribe = [
-      leadership.onChange((shards) => {
-        this.#wheel.keepOnly(new Set(shards.map((s) => s.shard)))
-        this.#claimLoop.wake()
-      }),
+      leadership.onChange((shards) => this.#ledChanged(shards)),
       signals.subscribe((signal) => {
         if (signal.kind !== 'DUE' || signal.at > clock.now() + windowMs) return
         source.hint(signal.at)
@@ -104,6 +109,14 @@ export class Scheduler implements Service {
   async runOnce(): Promise<void> {
     await this.#claim()
     await this.#fireDue()
+  }
+
+  #ledChanged(shards: readonly LedShard[]): void {
+    const before = this.#led
+    this.#led = new Set(shards.map(({ shard }) => shard))
+    this.#wheel.keepOnly(this.#led)
+    this.#options.source.dropped([...before.difference(this.#led)])
+    this.#claimLoop.wake()
   }
 
   #claim(): Promise<void> {
@@ -140,7 +153,9 @@ export class Scheduler implements Service {
       const batch = this.#wheel.take(now, this.#limit.current)
       if (batch.length === 0) return
       try {
+        const began = clock.now()
         await this.#limit.watch(() => this.#fireBatch(batch, leadership.shards(), now), wasTooSlow)
+        this.#activity.fireCycle(clock.now() - began)
       } catch (error) {
         // Whether it happened is not known: put all back, FIRE refuses what has moved.
         for (const held of batch) this.#wheel.put(held)
@@ -196,6 +211,7 @@ export class Scheduler implements Service {
     const entries = planned.map(({ held }) => held)
     const fired = await fire(this.#options.database, shardsOf(entries, led), moves, occurrences)
     this.#announce(fired.queued)
+    this.#tell(planned, fired)
     if (fired.collisions.length > 0) {
       this.#options.logger.error({ executionIds: fired.collisions }, 'execution ids belong to other occurrences')
     }
@@ -245,10 +261,14 @@ export class Scheduler implements Service {
       )
       const { moved, queued } = await fireReturns(this.#options.database, from, shards, named)
       this.#announce(queued)
+      this.#activity.batch('FIRE', part.length)
       const done = new Set(moved)
       const fired = part.flatMap(({ held }) => (done.has(held.key) ? [held.entry] : []))
       source.confirm(fired.map((entry) => ({ entry, next: null })))
-      if (from === 'submissions') this.#options.onSubmitted?.(fired)
+      if (from === 'submissions') {
+        this.#options.onSubmitted?.(fired)
+        this.#activity.created('SUBMIT', fired.map(workOf))
+      }
       for (const { held } of part) if (!done.has(held.key) && held.at <= now) this.#again(held)
     }
     const ready = tagged.done.flatMap((each) => each.items)
@@ -268,9 +288,50 @@ export class Scheduler implements Service {
     else this.#wheel.put({ ...held, at: this.#options.clock.now() + againMs, tries: held.tries + 1 })
   }
 
+  #tell(planned: Planned[], { moved, duplicates, fired, queued }: Fired): void {
+    const activity = this.#activity
+    const now = this.#options.clock.now()
+    const all = moved.length === planned.length ? null : new Set(moved)
+    const works: Work[] = []
+    const latenessMs: number[] = []
+    const skipped: Work[] = []
+    for (const { held, occurrences } of planned) {
+      if (all !== null && !all.has(held.key)) continue
+      for (const { skip, due } of occurrences) {
+        if (skip) skipped.push(held.entry.job)
+        else {
+          works.push(held.entry.job)
+          latenessMs.push(Math.max(0, now - due))
+        }
+      }
+    }
+    activity.batch('FIRE', planned.length)
+    activity.created('SCHEDULE', works)
+    activity.fired(works, latenessMs)
+    if (skipped.length > 0) activity.ended('SKIPPED', skipped)
+    if (duplicates > 0) activity.duplicates('FIRE', duplicates)
+    const ready = queued.reduce((sum, { count }) => sum + count, 0)
+    if (fired > skipped.length + ready) void this.#tellOverlapping(planned)
+  }
+
+  /** FIRE does not say which executions it ended because of another one of their job. */
+  async #tellOverlapping(planned: Planned[]): Promise<void> {
+    const limited = planned.filter(({ held }) => held.entry.job.overlap !== 'ALLOW')
+    const ids = limited.flatMap(({ occurrences }) => occurrences.flatMap((o) => (o.skip ? [] : [o.executionId])))
+    const works = await readWorks(this.#options.database, ids).catch(() => [])
+    const skipped = works.filter(({ reason }) => reason === 'OVERLAP')
+    if (skipped.length > 0) this.#activity.ended('SKIPPED', skipped)
+    const replaced = works.filter(({ reason }) => reason === 'REPLACED')
+    if (replaced.length > 0) this.#activity.ended('CANCELLED', replaced)
+  }
+
   #announce(queued: QueuedWork[]): void {
     for (const { pool, lane, tag } of queued) this.#options.signals.publish({ kind: 'READY', pool, lane, tag })
   }
+}
+
+function workOf({ tenant, pool, handler = other }: DueReturn): Work {
+  return { tenant, pool, handler }
 }
 
 function confirmationOf({ held: { entry }, move: { nextNominal, nextDue, fires } }: Planned): Confirmation {

@@ -6,6 +6,7 @@ import { type ServeConfig, type ServeSettings, serveConfig } from '../config/ser
 import { loadEmbedded } from '../embedded.ts'
 import { anonymousAuthenticator } from '../http/auth/anonymous.ts'
 import { type Authenticator, createAuthenticator } from '../http/auth/authenticator.ts'
+import { Dashboard } from '../http/dashboard.ts'
 import { routes } from '../http/routes/index.ts'
 import { HttpServer } from '../http/server.ts'
 import { Engine } from '../main.ts'
@@ -13,11 +14,14 @@ import { createLogger, type Logger } from '../observability/logger.ts'
 import { builtInWorker } from '../targets/built-in-worker.ts'
 import { OperatorRules } from '../targets/target-rules.ts'
 import { directTransport } from '../workers/direct-transport.ts'
+import { MetricsServer } from './metrics-server.ts'
 import { readTls, type TlsFiles } from './tls.ts'
 
 export interface ServedNode {
   /** Where it listens. */
   readonly url: string
+  /** Where its metrics are, if they have a port of their own. */
+  readonly metricsUrl: string | null
   readonly databaseUrl: string
   readonly nodeId: string
   /** Whether it asks for tokens. */
@@ -64,7 +68,7 @@ async function startNode(
   const rules = new OperatorRules(config.targets)
   const settings = engineConfig({ ...config.engine, databaseUrl: config.databaseUrl, directUrl: config.directUrl })
   const engine = new Engine(settings, logger, { targets: rules })
-  const worker = builtInWorker({
+  const worker = await builtInWorker({
     ...{ config: config.targets, rules, tokens: engine.tokens, logger },
     transport: directTransport(engine, { exact: true }),
     name: `${settings.nodeName} (built-in targets)`,
@@ -73,14 +77,21 @@ async function startNode(
   const authenticator = await authenticatorFor(config, engine, logger)
   const http = new HttpServer({
     ...{ host, port, requestTimeoutMs, tls, authenticator, logger },
-    ...{ services: engine, routes },
+    ...{ services: engine, routes, dashboard: new Dashboard() },
   })
+  const { metricsPort, metricsHost = '127.0.0.1' } = config
+  const metrics =
+    metricsPort === undefined
+      ? null
+      : new MetricsServer({ host: metricsHost, port: metricsPort, metrics: engine.metrics })
   await engine.start()
   try {
     await worker?.start()
     await http.start()
+    await metrics?.start()
     logger.info({ url: http.url }, 'listening')
   } catch (error) {
+    await http.stop()
     await worker?.stop()
     await engine.stop()
     throw error
@@ -89,14 +100,17 @@ async function startNode(
     engine.workerSessions.closePolls()
     engine.ends.close()
     engine.events.close()
+    engine.logFeed.close()
     await http.stop()
     await worker?.stop()
     await engine.stop()
+    await metrics?.stop()
     await postgres?.stop()
   }
   let stopped: Promise<void> | null = null
   return {
     url: http.url,
+    metricsUrl: metrics?.url ?? null,
     databaseUrl: config.databaseUrl,
     nodeId: engine.nodeId,
     auth: config.auth !== 'off',

@@ -11,10 +11,11 @@ export class PostgresStatusReads implements StatusReads {
   readonly #database: Database
   readonly #reads: Batcher<ExecutionKey, ExecutionRecord | null>
 
-  constructor(database: Database) {
+  /** `gatherMs`: how long to wait for more questions, if the answer is in no hurry. */
+  constructor(database: Database, { gatherMs }: { gatherMs?: number } = {}) {
     this.#database = database
     const flush = (keys: ExecutionKey[]) => readEach(database, keys)
-    this.#reads = new Batcher({ maxItems: () => mostReads, concurrency: 3, besideItems: 25, flush })
+    this.#reads = new Batcher({ maxItems: () => mostReads, concurrency: 3, besideItems: 25, gatherMs, flush })
   }
 
   find(key: ExecutionKey): Promise<ExecutionRecord | null> {

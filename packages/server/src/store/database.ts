@@ -173,6 +173,14 @@ export class Database {
     }
   }
 
+  /** Its connections, for metrics. */
+  get connections(): { used: number; idle: number; waiting: number } {
+    const pools = [...new Set([this.#pool, this.#sessions])]
+    const sum = (count: (pool: pg.Pool) => number) => pools.reduce((total, pool) => total + count(pool), 0)
+    const idle = sum((pool) => pool.idleCount)
+    return { used: sum((pool) => pool.totalCount) - idle, idle, waiting: sum((pool) => pool.waitingCount) }
+  }
+
   async end(): Promise<void> {
     this.#ended ??= Promise.all([...new Set([this.#pool, this.#sessions])].map((pool) => pool.end()))
     await this.#ended

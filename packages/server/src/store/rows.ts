@@ -1,5 +1,6 @@
 /** What rows of several tables have in common, in the words of the domain: policies, lanes, times, queued work. */
 import {
+  type BuiltInTarget,
   defaults,
   type Job,
   type JobState,
@@ -20,7 +21,7 @@ export type StoredPolicy = Pick<
   | ('cancelGraceSec' | 'unknownHandlerSec' | 'pauseAfterFailures')
 > & {
   /** The settings of a built-in target. */
-  target?: Pick<WireJobInput['target'], 'http' | 'shell'>
+  target?: BuiltInTarget
 }
 
 /** Policies as used. */

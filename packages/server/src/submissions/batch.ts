@@ -5,7 +5,7 @@
 import { CarillonError, type ErrorDetail, type JobInput, type JobState } from '@carillon/contract'
 import { requireKept } from '../jobs/kept.ts'
 import { newJob } from '../jobs/new-job.ts'
-import { placeOf } from '../jobs/target.ts'
+import { placeCheck } from '../jobs/place-check.ts'
 import { eventLoopYielder } from '../lib/event-loop-yielder.ts'
 import { entryOf, type Once } from '../store/idempotency/answers.ts'
 import type { NewJob } from '../store/jobs/create.ts'
@@ -78,7 +78,6 @@ async function makeAll(
       const { input, payload } = each
       refuseKeys(input)
       const job = newJob(input, { tenant, payload, now })
-      // Most of them need no await: a promise for each of ten thousand costs more than it gains.
       const asked = place(input)
       job.definition.pool = typeof asked === 'string' ? asked : await asked
       if (job.nominal < Math.floor(now)) await requireKept(database, job.nominal)
@@ -98,24 +97,6 @@ function refuseKeys(input: JobInput): void {
       message: 'is not taken in a batch',
       hint: 'Create this one with POST /v1/jobs',
     })
-  }
-}
-
-/** Asks for each pool once, not once for each that wants to go there. */
-function placeCheck(jobs: SubmissionsOptions['jobs'], tenant: string): (input: JobInput) => Promise<string> | string {
-  const known = new Map<string, Promise<string> | string>()
-  return (input) => {
-    if (input.target.handler === undefined) return jobs.require(tenant, input)
-    const { pool } = placeOf(input.target)
-    const before = known.get(pool)
-    if (before !== undefined) return before
-    const asked = jobs.require(tenant, input)
-    known.set(pool, asked)
-    asked.then(
-      (key) => known.set(pool, key),
-      () => {},
-    )
-    return asked
   }
 }
 

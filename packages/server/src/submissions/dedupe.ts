@@ -55,6 +55,7 @@ export async function submitDeduped(
       if (kept === null) continue
       const entry = await entryOf(once, kept)
       if (entry) await claimAnswer(database, entry)
+      options.activity?.duplicates('DEDUPE', 1)
       return kept
     }
     const { verdict, runAt, firstAt, windowUntil } = decision

@@ -10,6 +10,7 @@ import { requireKept } from '../jobs/kept.ts'
 import { bornRecord, newJob } from '../jobs/new-job.ts'
 import { Problems } from '../jobs/validate.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { Activity } from '../observability/activity.ts'
 import type { Database } from '../store/database.ts'
 import { entryOf, type Once } from '../store/idempotency/answers.ts'
 import type { NewJob } from '../store/jobs/create.ts'
@@ -43,6 +44,7 @@ export interface SubmissionsOptions {
   clock: Clock
   jobs: Jobs
   submitter: Submitter
+  activity?: Activity
 }
 
 export class Submissions {

@@ -101,3 +101,86 @@ describe('a shell target', () => {
     ])
   })
 })
+
+describe('a Kafka target', () => {
+  const cluster = (...topics: string[]) => ({ url: 'kafka://127.0.0.1:9092', topics })
+  const one = { kafka: { main: cluster('orders', 'shop.*') } }
+  const two = { kafka: { ...one.kafka, other: cluster('logs.*') } }
+
+  it('is off unless the operator lists clusters', () => {
+    expect(refused({ kafka: { topic: 'orders' } })).toEqual(['TARGET_NOT_ALLOWED', '/target/kafka'])
+  })
+
+  it.each(['orders', 'shop.a', 'shop.a.b', 'shop..'])('may publish to %s', (topic) => {
+    expect(refused({ kafka: { topic } }, one)).toEqual(['OK'])
+  })
+
+  it.each(['order', 'orders.a', 'shop', 'shop.', 'Orders', 'xshop.a'])('may not publish to %s', (topic) => {
+    expect(refused({ kafka: { topic } }, one)).toEqual(['TARGET_NOT_ALLOWED', '/target/kafka/topic'])
+  })
+
+  it.each(['', '.', '..', 'a b', 'a/b', 'ä', 'x'.repeat(250), '__consumer_offsets', 7])('has no topic %j', (topic) => {
+    expect(refused({ kafka: { topic } }, { kafka: { main: cluster('*') } })).toEqual([
+      'VALIDATION',
+      '/target/kafka/topic',
+    ])
+  })
+
+  it('means the only cluster, the one it names, or the default', () => {
+    expect(refused({ kafka: { cluster: 'main', topic: 'orders' } }, two)).toEqual(['OK'])
+    expect(refused({ kafka: { cluster: 'other', topic: 'orders' } }, two)[1]).toBe('/target/kafka/topic')
+    expect(refused({ kafka: { cluster: 'third', topic: 'orders' } }, two)[1]).toBe('/target/kafka/cluster')
+    expect(refused({ kafka: { topic: 'orders' } }, two)).toEqual(['TARGET_NOT_ALLOWED', '/target/kafka/cluster'])
+    const three = { kafka: { ...two.kafka, default: cluster('orders') } }
+    expect(refused({ kafka: { topic: 'orders' } }, three)).toEqual(['OK'])
+  })
+
+  it.each(['carillon-fence', 'Carillon-Anything', 'traceparent', 'tracestate'])('may not set %s', (name) => {
+    expect(refused({ kafka: { topic: 'orders', headers: { [name]: 'x', mine: 'y' } } }, one)).toEqual([
+      'VALIDATION',
+      `/target/kafka/headers/${name}`,
+    ])
+  })
+})
+
+describe('a Lambda target', () => {
+  const account = 'arn:aws:lambda:eu-west-1:123456789012:function'
+  const credentials = { accessKeyId: 'file:/id', secretAccessKey: 'file:/key' }
+  const settings = { lambda: { functions: [`${account}:close`, `${account}:orders-*`], credentials } }
+
+  it('is off unless the operator lists functions', () => {
+    expect(refused({ lambda: { functionArn: `${account}:close` } })).toEqual(['TARGET_NOT_ALLOWED', '/target/lambda'])
+  })
+
+  it.each(['close', 'orders-a', 'orders-a:prod', 'orders-a:$LATEST', 'orders-a:3'])('may call %s', (name) => {
+    expect(refused({ lambda: { functionArn: `${account}:${name}` } }, settings)).toEqual(['OK'])
+  })
+
+  it.each([
+    ...[`${account}:close:prod`, `${account}:orders-`, `${account}:orders`, `${account}:billing`],
+    'arn:aws:lambda:eu-west-2:123456789012:function:close',
+    'arn:aws:lambda:eu-west-1:123456789013:function:close',
+    'arn:aws-cn:lambda:eu-west-1:123456789012:function:close',
+  ])('may not call %s', (functionArn) => {
+    expect(refused({ lambda: { functionArn } }, settings)).toEqual(['TARGET_NOT_ALLOWED', '/target/lambda/functionArn'])
+  })
+
+  it.each([
+    ...['close', '', 'arn:aws:s3:::bucket', 'arn:aws:lambda:eu-west-1:12:function:close', `${account}:`, 7],
+    ...[`${account}:orders-a/../../x`, `${account}:orders-a:prod:x`, `${account}:orders-a?Qualifier=x`],
+    'arn:aws:lambda:evil.example/:123456789012:function:close',
+    'arn:aws-x:lambda:eu-west-1:123456789012:function:close',
+    `${account}:close\n`,
+  ])('has no function %j', (functionArn) => {
+    expect(refused({ lambda: { functionArn } }, settings)).toEqual(['VALIDATION', '/target/lambda/functionArn'])
+  })
+
+  it('is called in one of two ways', () => {
+    const functionArn = `${account}:close`
+    expect(refused({ lambda: { functionArn, invocationType: 'Event' } }, settings)).toEqual(['OK'])
+    expect(refused({ lambda: { functionArn, invocationType: 'DryRun' } }, settings)).toEqual([
+      'VALIDATION',
+      '/target/lambda/invocationType',
+    ])
+  })
+})

@@ -2,13 +2,14 @@
  * What the operator allows, asked when a job is created and again when it runs: the settings of a node may have changed in
  * between. What can only be known later, such as what a name resolves to, is seen where it is connected to.
  */
-import { CarillonError, type ErrorDetail, type WireJobInput } from '@carillon/contract'
+import { type BuiltInTarget, CarillonError, type ErrorDetail } from '@carillon/contract'
 import type { TargetConfig } from '../config/target-config.ts'
+import { targetsOff } from '../domain/built-in-targets.ts'
 import { addressRules } from './http/address-rules.ts'
 import { type HttpTarget, headerProblems } from './http/header-rules.ts'
 import { parseUrl, type UrlRules, urlRefusal } from './http/url-rules.ts'
-
-type BuiltInTarget = Pick<WireJobInput['target'], 'http' | 'shell'>
+import { clusterNameOf, type KafkaTarget, kafkaProblems } from './kafka/kafka-rules.ts'
+import { type LambdaTarget, lambdaProblems } from './lambda/lambda-rules.ts'
 
 export class OperatorRules {
   readonly urls: UrlRules
@@ -20,13 +21,15 @@ export class OperatorRules {
   }
 
   /** Throws VALIDATION for what cannot be, TARGET_NOT_ALLOWED for what may not. */
-  check({ http, shell }: BuiltInTarget): void {
+  check({ http, shell, kafka, lambda }: BuiltInTarget): void {
     if (http) this.#checkHttp(http)
     if (shell) this.#checkShell(shell.command)
+    if (kafka) this.#checkKafka(kafka)
+    if (lambda) this.#checkLambda(lambda)
   }
 
   #checkHttp(target: HttpTarget): void {
-    if (!this.#config.http) throw refused(off('http', 'HTTP'))
+    if (!this.#config.http) throw targetsOff('http')
     const url = parseUrl(target.url)
     const problems = headerProblems(target.headers ?? {})
     if (!(url instanceof URL)) problems.unshift({ pointer: '/target/http/url', message: url.message, hint: url.hint })
@@ -44,10 +47,36 @@ export class OperatorRules {
 
   #checkShell(command: string): void {
     const { shell } = this.#config
-    if (shell.size === 0) throw refused(off('shell', 'shell'))
+    if (shell.size === 0) throw targetsOff('shell')
     if (shell.has(command)) return
     const message = `${command} is not on the operator’s list`
     throw refused({ pointer: '/target/shell/command', message, hint: `There are ${[...shell.keys()].join(', ')}` })
+  }
+
+  #checkKafka(target: KafkaTarget): void {
+    const { kafka } = this.#config
+    if (kafka.size === 0) throw targetsOff('kafka')
+    const problems = kafkaProblems(target)
+    if (problems.length > 0) throw new CarillonError('VALIDATION', problems)
+    const name = clusterNameOf(target, kafka)
+    const cluster = kafka.get(name)
+    if (cluster === undefined) {
+      const message = target.cluster === undefined ? 'is needed' : `${name} is not on the operator’s list`
+      throw refused({ pointer: '/target/kafka/cluster', message, hint: `There are ${[...kafka.keys()].join(', ')}` })
+    }
+    if (cluster.topics.allows(target.topic)) return
+    const message = `${target.topic} is not on the operator’s list for ${name}`
+    throw refused({ pointer: '/target/kafka/topic', message, hint: `Allowed are ${cluster.topics}` })
+  }
+
+  #checkLambda(target: LambdaTarget): void {
+    const { lambda } = this.#config
+    if (lambda === null) throw targetsOff('lambda')
+    const problems = lambdaProblems(target)
+    if (problems.length > 0) throw new CarillonError('VALIDATION', problems)
+    if (lambda.functions.allows(target.functionArn)) return
+    const message = `${target.functionArn} is not on the operator’s list`
+    throw refused({ pointer: '/target/lambda/functionArn', message, hint: `Allowed are ${lambda.functions}` })
   }
 }
 
@@ -60,11 +89,6 @@ function refsOf(target: HttpTarget): [pointer: string, ref: string][] {
     secretRef,
   ])
   return [...headers, ...keys]
-}
-
-function off(kind: 'http' | 'shell', name: string): ErrorDetail {
-  const hint = 'Use a handler of a worker, or ask the operator to turn them on'
-  return { pointer: `/target/${kind}`, message: `this node runs no ${name} targets`, hint }
 }
 
 function refused(detail: ErrorDetail | ErrorDetail[]): CarillonError {

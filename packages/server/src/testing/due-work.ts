@@ -3,7 +3,7 @@ import type { LeasedExecution } from '@carillon/contract'
 import { outsideWorkerId } from '../domain/outside-worker.ts'
 import type { Database } from '../store/database.ts'
 
-export type DueKind = 'FIRE' | 'SWEEP' | 'OPERATE'
+export type DueKind = 'FIRE' | 'ADVANCE' | 'SWEEP' | 'OPERATE'
 
 export interface DueWork {
   /** What is to be done at this instant. */
@@ -24,6 +24,7 @@ export async function readDueWork(database: Database, workerIds: string[], lostM
        select 'FIRE', due from carillon.schedules where due is not null
        union all select 'FIRE', due from carillon.retries
        union all select 'FIRE', run_at from carillon.submissions
+       union all select 'ADVANCE', $1 from carillon.blocked where remaining = 0 and not held
        union all select 'SWEEP', due from carillon.deadlines
        union all select 'SWEEP', overdue_at + interval '1 millisecond' from carillon.running
        union all select 'SWEEP', heartbeat_at + heartbeat_timeout_sec * interval '1 second' + interval '1 millisecond'

@@ -1,8 +1,10 @@
 /** Duties for the whole installation, done by one node at a time: the leader of shard 0. */
 import type { Leadership } from '../leadership/port.ts'
+import { monotonicMs } from '../lib/clock.ts'
 import { type Again, Loop } from '../lib/loop.ts'
 import type { Service } from '../lib/service.ts'
 import type { Logger } from '../observability/logger.ts'
+import type { NodeMetrics } from '../observability/node-metrics.ts'
 
 export interface Duty {
   name: string
@@ -13,8 +15,8 @@ export interface Duty {
 export class Duties implements Service {
   readonly #loops: Loop[]
 
-  constructor(options: { duties: Duty[]; leadership: Leadership; logger: Logger }) {
-    const { duties, leadership, logger } = options
+  constructor(options: { duties: Duty[]; leadership: Leadership; logger: Logger; metrics: NodeMetrics }) {
+    const { duties, leadership, logger, metrics } = options
     this.#loops = duties.map(
       ({ name, everyMs, runOnce }) =>
         new Loop({
@@ -23,7 +25,7 @@ export class Duties implements Service {
           logger,
           runOnce: async () => {
             const isLeader = leadership.shards().some((s) => s.shard === 0)
-            return (isLeader && (await runOnce())) || undefined
+            return isLeader ? await timed(name, runOnce, metrics) : undefined
           },
         }),
     )
@@ -35,5 +37,17 @@ export class Duties implements Service {
 
   async stop(): Promise<void> {
     await Promise.all(this.#loops.map((loop) => loop.stop()))
+  }
+}
+
+async function timed(name: string, runOnce: Duty['runOnce'], metrics: NodeMetrics): Promise<Again | undefined> {
+  const began = monotonicMs()
+  try {
+    return (await runOnce()) || undefined
+  } catch (error) {
+    metrics.dutyFailed(name)
+    throw error
+  } finally {
+    metrics.dutyDone(name, (monotonicMs() - began) / 1_000)
   }
 }

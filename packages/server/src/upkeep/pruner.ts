@@ -1,10 +1,11 @@
 /**
- * The pruner removes what nothing refers to any more, a little at a time: deleted jobs, old versions and spans whose history is
+ * The pruner removes what nothing refers to any more, a little at a time: deleted jobs and graphs, old versions and spans whose history is
  * gone, nodes that have long been away, the tags of tenants that are not ahead of their lane (for those, the lane's
  * virtual time says the same), expired answers, dedupe keys without a holder, receipts of
  * submissions whose history is gone, operations that ended before the kept history, and remains of leases without a holder.
  */
 import { timeOf } from '../domain/identity.ts'
+import { pruneDags } from '../store/dags/definitions.ts'
 import type { Database } from '../store/database.ts'
 import { type KeyPosition, pruneKeys } from '../store/dedupes/holders.ts'
 import { pruneDedupeRequests } from '../store/dedupes/requests.ts'
@@ -31,6 +32,7 @@ export class Pruner {
     await drain(() => pruneVersions(this.#database, floor, batchSize))
     await drain(() => pruneJobs(this.#database, floor, batchSize))
     await drain(() => pruneSpans(this.#database, floor, batchSize))
+    await drain(() => pruneDags(this.#database, floor, batchSize))
     await drain(() => pruneReceipts(this.#database, floor, batchSize))
     await drain(() => pruneFlows(this.#database, batchSize))
     await drain(() => pruneAnswers(this.#database, batchSize))

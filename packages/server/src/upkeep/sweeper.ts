@@ -11,6 +11,7 @@ import { TimeBudget } from '../lib/time-budget.ts'
 import type { WorkerLiveness } from '../liveness/port.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Signals } from '../signals/port.ts'
+import { expireRuns } from '../store/dags/runs.ts'
 import type { Database } from '../store/database.ts'
 import { Isolation } from '../store/quarantine/isolation.ts'
 import type { Stray } from '../store/workers/sweep.ts'
@@ -22,6 +23,8 @@ export interface SweeperOptions {
   end: (lease: { executionId: string; fence: number }, outcome: NodeOutcome) => Promise<boolean>
   /** Called with executions that passed their deadline before they started. */
   onDead?: (executionIds: string[]) => void
+  /** Called with executions whose start window passed. */
+  onSkipped?: (executionIds: string[]) => void
   signals: Signals
   logger: Logger
   liveness: Pick<WorkerLiveness, 'listeningMs' | 'live' | 'forgetSilent'>
@@ -32,6 +35,8 @@ export interface SweeperOptions {
 }
 
 const batchSize = 1_000
+/** Runs that are cancelled at once: each may have 1,000 steps. */
+const mostRuns = 10
 /** A worker that could not report tries again at least this often: after a gap, what is overdue waits for that. */
 const reportAgainMs = 5_000
 /**
@@ -63,6 +68,7 @@ export class Sweeper {
     const strays = looks ? await this.#looks.spend(() => this.#look(watchedMs)) : []
     // Each independently: one that cannot be ended now must not delay the rest.
     await this.#attempt('start windows and deadlines', () => this.#expire())
+    await this.#attempt('deadlines of runs', () => this.#expireRuns())
     const [overdue, lost] = [strays.filter((s) => s.overdue), strays.filter((s) => !s.overdue)]
     if (watchedMs >= Math.min(lostMs, reportAgainMs)) {
       await this.#attempt('overdue attempts', () =>
@@ -88,12 +94,19 @@ export class Sweeper {
   }
 
   async #expire(): Promise<void> {
-    const { signals, onDead } = this.#options
-    const { flagged, dead } = await this.#sweeps.expire(batchSize)
+    const { signals, onDead, onSkipped } = this.#options
+    const { flagged, dead, skipped } = await this.#sweeps.expire(batchSize)
     for (const { workerId, executionId, fence } of flagged) {
       signals.publish({ kind: 'CANCEL', workerId, executionId, fence, reason: 'TIMED_OUT' })
     }
     if (dead.length > 0) onDead?.(dead)
+    if (skipped.length > 0) onSkipped?.(skipped)
+  }
+
+  async #expireRuns(): Promise<void> {
+    for (const told of await expireRuns(this.#options.database, mostRuns)) {
+      this.#options.signals.publish({ kind: 'CANCEL', ...told, reason: 'TIMED_OUT' })
+    }
   }
 
   async #endLost(silent: Stray[]): Promise<void> {

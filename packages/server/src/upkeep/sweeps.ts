@@ -46,7 +46,11 @@ export class Sweeps {
       rowOf: deadlineRow,
     })
     if (stoppedBy && answers.length === 0) throw stoppedBy.error
-    return { flagged: answers.flatMap(({ flagged }) => flagged), dead: answers.flatMap(({ dead }) => dead) }
+    return {
+      flagged: answers.flatMap(({ flagged }) => flagged),
+      dead: answers.flatMap(({ dead }) => dead),
+      skipped: answers.flatMap(({ skipped }) => skipped),
+    }
   }
 
   /** True: something was released. */

@@ -200,8 +200,8 @@ const pastItsTime: ReadonlySet<string> = new Set(
 )
 
 function isWrong({ id, jobId, nominal, origin, once }: CheckedRow): boolean {
-  // A submission is its own job; so is what fires once, unless its time was changed.
-  if (id === jobId || origin === null || origin === 'TRIGGER') return false
+  // Of a trigger the id is random, of a step its run's and its number's. A submission is its own job; so is what fires once, unless its time was changed.
+  if (id === jobId || origin === null || origin === 'TRIGGER' || origin === 'DAG') return false
   if (origin === 'SUBMIT' || (once && timeOf(jobId) === nominal)) return true
   return id !== occurrenceId(jobId, nominal)
 }

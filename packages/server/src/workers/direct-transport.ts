@@ -21,7 +21,7 @@ export function directTransport(
     async register(worker) {
       await workerSessions.register(worker)
       liveness.attach(worker.workerId)
-      return { heartbeatEveryMs: workerSessions.times.heartbeatEveryMs }
+      return workerSessions.times
     },
     async lease(request, signal) {
       const executions = executionsOf(await workerSessions.lease(request, signal))

@@ -25,6 +25,7 @@ import { isOfData } from '../store/trouble.ts'
 import { readForeign, readUnnamed } from '../store/workers/held.ts'
 import { HeldComparison } from './held-comparison.ts'
 import { type KnownWorker, KnownWorkers } from './known-workers.ts'
+import { LineWriter } from './line-writer.ts'
 import { Polls } from './polls.ts'
 
 /** How long progress is gathered before it is written, and workers that leave before they are removed. */
@@ -50,7 +51,9 @@ export interface WorkerSessionsOptions {
 }
 
 /** What the installation expects of workers. */
-export type WorkerTimes = Pick<RegistrationAnswer, 'heartbeatEveryMs' | 'suspectAfterMs' | 'lostAfterMs'>
+export type WorkerTimes = Required<
+  Pick<RegistrationAnswer, 'heartbeatEveryMs' | 'suspectAfterMs' | 'lostAfterMs' | 'logEveryMs'>
+>
 
 export interface PollAnswer {
   /** JSON texts with commas between them. */
@@ -69,6 +72,7 @@ export class WorkerSessions implements Service {
   readonly #comparison: HeldComparison
   /** Of all workers of this node. [m] 2,000 workers, each with a call of its own: drains of others fell to 0.36. */
   readonly #progress: Batcher<ProgressNews, true>
+  readonly #lines: LineWriter
   readonly #leaving: Batcher<string, true>
   readonly #looks: TimeBudget
   readonly #watch: Loop
@@ -91,6 +95,7 @@ export class WorkerSessions implements Service {
     this.#polls = new Polls({ max: options.maxWaiting })
     this.#comparison = new HeldComparison({ database, completion, see: (ids) => this.#known.see(ids) })
     this.#progress = new Batcher({ maxItems: () => 1_000, gatherMs, flush: (news) => this.#store(news) })
+    this.#lines = new LineWriter(options)
     this.#leaving = new Batcher({ maxItems: () => 1_000, gatherMs, flush: (workerIds) => this.#remove(workerIds) })
     this.#watch = new Loop({
       name: 'watch over workers',
@@ -182,9 +187,11 @@ export class WorkerSessions implements Service {
     if (owner !== null && foreign.size > 0) await this.#noteForged(said, owner, foreign)
     const isOwn = ({ executionId }: HeldExecution) => !foreign.has(executionId)
     const news = { began: said.began.filter(isOwn), progress: said.progress.filter(isOwn) }
-    const [verdicts, begun] = await Promise.all([
+    const { lines: logged = [] } = said
+    const [verdicts, begun, lines] = await Promise.all([
       this.#end(foreign === nobody ? said.outcomes : said.outcomes.filter(isOwn), actor),
       news.began.length > 0 ? beginHandlers(database, news.began) : nobody,
+      this.#lines.write(said.workerId, logged, isOwn),
       this.#progress.addAll(news.progress),
       said.held === null ? this.#known.heard(said.workerId, owner) : null,
     ])
@@ -202,15 +209,13 @@ export class WorkerSessions implements Service {
     // After the outcomes: what they end is not compared any more.
     const { held: named, outcomes: told } = said
     const compared = named === null ? nothing : await this.#comparison.compare(said.workerId, { named, told, at })
-    return { serverTime: clock.now(), outcomes, began, ...compared }
+    return { serverTime: clock.now(), outcomes, began, ...(logged.length > 0 && { lines }), ...compared }
   }
 
   /** Audited for the tenant of the token and for the installation; the other tenant learns nothing. */
   async #noteForged(said: WorkerReport, owner: string, foreign: ReadonlySet<string>): Promise<void> {
     const outcomes = new Map(said.outcomes.map(({ executionId, outcome }) => [executionId, outcome as string]))
-    const forged = [...said.outcomes, ...said.began, ...said.progress].filter(({ executionId }) =>
-      foreign.has(executionId),
-    )
+    const forged = [...said.outcomes, ...newsIn(said)].filter(({ executionId }) => foreign.has(executionId))
     const refusals = forged.map(({ executionId, fence }) => ({
       ...{ actor: `worker:${said.workerId}`, subject: executionId },
       detail: { fence, tenant: owner, outcome: outcomes.get(executionId) ?? null },
@@ -291,6 +296,10 @@ export class WorkerSessions implements Service {
 const nothing = { cancellations: [], lost: [] }
 const nobody: ReadonlySet<string> = new Set()
 
-function idsIn({ outcomes, began, progress }: WorkerReport): string[] {
-  return [...outcomes, ...began, ...progress].map(({ executionId }) => executionId)
+function newsIn({ began, progress, lines = [] }: WorkerReport): HeldExecution[] {
+  return [...began, ...progress, ...lines]
+}
+
+function idsIn(said: WorkerReport): string[] {
+  return [...said.outcomes, ...newsIn(said)].map(({ executionId }) => executionId)
 }

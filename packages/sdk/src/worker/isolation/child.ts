@@ -99,8 +99,9 @@ class ChildHost implements ContextHost {
 
   log(line: unknown): void {
     if (this.over || this.#log.closed) return
+    const before = this.#log.lines.length
     this.#log.add(line)
-    this.#send({ type: 'LOG', run: this.run, line: this.#log.lines.at(-1)! })
+    this.#send({ type: 'LOG', run: this.run, line: this.#log.lines.slice(before).join('\n') })
   }
 
   serverNow(): number {

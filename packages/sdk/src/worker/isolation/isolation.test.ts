@@ -28,6 +28,7 @@ describe.each(['THREAD', 'PROCESS'] as const)('isolation %s', (isolation) => {
   test('gives the handler its context and returns its outcome', async () => {
     await using rig = await isolated({ isolation })
     const dueAt = Math.floor(rig.transport.serverNow())
+    const dag = { runId: 'r1', step: 'load', payload: null, results: { extract: { rows: 3 } } }
     const facts = await run(rig, 'facts', {
       executionId: 'x1',
       attempt: 3,
@@ -35,6 +36,7 @@ describe.each(['THREAD', 'PROCESS'] as const)('isolation %s', (isolation) => {
       lastProgress: [1],
       deadlineAt: dueAt + 50_000,
       dueAt,
+      dag,
     })
     expect(facts).toMatchObject({ outcome: 'SUCCEEDED' })
     expect(JSON.parse((facts as { result: string }).result)).toEqual({
@@ -45,6 +47,7 @@ describe.each(['THREAD', 'PROCESS'] as const)('isolation %s', (isolation) => {
       labels: { a: 'b' },
       lastProgress: [1],
       deadline: new Date(dueAt + 50_000).toJSON(),
+      dag: { ...dag, states: { extract: 'SUCCEEDED' } },
       isServerTime: true,
     })
     const half = { outcome: 'FAILED', error: { message: 'half-way' }, progress: '{"page":3}', log: ['a line'] }

@@ -67,11 +67,11 @@ export class HttpTransport implements Transport {
 
   async register(worker: WorkerRegistration): Promise<WorkerTimes> {
     this.#registration = { ...worker, name: clip(worker.name.replace(/\p{Cc}/gu, ' '), 200) }
-    const { heartbeatEveryMs } = await this.#register()
+    const { heartbeatEveryMs, logEveryMs } = await this.#register()
     this.#keepAlive?.update(this.#registration)
     if (!this.#leaving) this.#keepAlive ??= this.#startKeepAlive(heartbeatEveryMs)
     await this.#keepAlive?.ready
-    return { heartbeatEveryMs }
+    return { heartbeatEveryMs, logEveryMs }
   }
 
   async lease(request: LeaseRequest, signal: AbortSignal): Promise<LeaseAnswer> {

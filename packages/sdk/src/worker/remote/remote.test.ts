@@ -28,14 +28,16 @@ async function rigOf(nodes: ScriptedNode[], run: Run, options: RigOptions = {}) 
 describe('a remote worker', () => {
   test('is announced, runs what it leases, reports values and signs off', async () => {
     await using node = await scriptedNode()
-    const given = execution({ payload: { n: 1 }, lastProgress: [7], target: { url: 'x' } })
-    await using rig = await rigOf([node], ({ payload, lastProgress, target, log, heartbeat }) => {
+    const dag = { runId: 'r1', step: 'load', payload: [1], results: { extract: { rows: 3 } } }
+    const given = execution({ payload: { n: 1 }, lastProgress: [7], target: { url: 'x' }, dag })
+    await using rig = await rigOf([node], ({ payload, lastProgress, target, dag, log, heartbeat }) => {
       log('a line')
       heartbeat({ page: 1 })
-      return { payload, lastProgress, target }
+      return { payload, lastProgress, target, dag }
     })
     node.transport.offer(given)
-    const result = { payload: { n: 1 }, lastProgress: [7], target: { url: 'x' } }
+    const ofStep = { ...dag, states: { extract: 'SUCCEEDED' } }
+    const result = { payload: { n: 1 }, lastProgress: [7], target: { url: 'x' }, dag: ofStep }
     expect(await node.transport.outcomeOf(given)).toMatchObject({
       outcome: 'SUCCEEDED',
       result: JSON.stringify(result),

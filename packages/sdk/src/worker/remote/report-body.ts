@@ -6,11 +6,12 @@ import type { HeldExecution, ReportedOutcome, WorkerReport } from '../transport.
 
 const longestRetryMs = 366 * 86_400_000
 
-export function reportBody({ outcomes, began, progress, held }: WorkerReport): string {
+export function reportBody({ outcomes, began, progress, lines = [], held }: WorkerReport): string {
   const parts: string[] = []
   if (outcomes.length > 0) parts.push(`"outcomes":[${outcomes.map(outcomeText).join(',')}]`)
   if (began.length > 0) parts.push(`"began":${JSON.stringify(began)}`)
   if (progress.length > 0) parts.push(`"progress":[${progress.map(progressText).join(',')}]`)
+  if (lines.length > 0) parts.push(`"lines":${JSON.stringify(lines)}`)
   if (held !== null) parts.push(`"held":${JSON.stringify(held)}`)
   return `{${parts.join(',')}}`
 }

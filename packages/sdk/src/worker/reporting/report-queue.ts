@@ -1,8 +1,10 @@
 import type { Held } from '../held.ts'
+import type { ReportedLines } from '../transport.ts'
 
 /** A report stays small enough to be one request and one transaction. */
 const maxOutcomes = 2_000
 const maxTextLength = 4_000_000
+const maxLinesLength = 256_000
 
 export interface ReportBatch {
   outcomes: Held[]
@@ -15,6 +17,8 @@ export class ReportQueue {
   #outcomes: Held[] = []
   #began: Held[] = []
   readonly #progress = new Set<Held>()
+  /** Those with lines that the installation does not have. */
+  readonly #logged = new Set<Held>()
 
   get outcomes(): number {
     return this.#outcomes.length
@@ -31,6 +35,7 @@ export class ReportQueue {
   addOutcome(held: Held): void {
     this.#outcomes.push(held)
     this.#progress.delete(held)
+    this.#logged.delete(held)
   }
 
   addBegan(held: Held): void {
@@ -40,6 +45,30 @@ export class ReportQueue {
   /** The newest wins: it is read from the execution when the report is made. */
   addProgress(held: Held): void {
     if (held.state === 'RUNNING') this.#progress.add(held)
+  }
+
+  get hasLines(): boolean {
+    return this.#logged.size > 0
+  }
+
+  addLogged(held: Held): void {
+    this.#logged.add(held)
+  }
+
+  /** Lines of as many executions as fit into one report; the others come first the next time. */
+  takeLines(): { held: Held; lines: ReportedLines }[] {
+    const taken: { held: Held; lines: ReportedLines }[] = []
+    let length = 0
+    for (const held of this.#logged) {
+      if (length >= maxLinesLength) break
+      this.#logged.delete(held)
+      const { lines, times, stored } = held.logged!
+      if (held.state !== 'RUNNING' || stored >= lines.length) continue
+      const added = lines.slice(stored).map((text, at) => ({ at: Math.round(times[stored + at]!), text }))
+      for (const { text } of added) length += text.length
+      taken.push({ held, lines: { ...held.key, from: stored, lines: added } })
+    }
+    return taken
   }
 
   take(): ReportBatch {

@@ -87,4 +87,16 @@ describe('LogLines', () => {
     expect(Buffer.byteLength(log.lines.join('\n'))).toBeLessThan(66_000)
     expect(log.lines.at(-1)).toMatch(/cut/)
   })
+
+  test('has no line feed in a line, and a time for each', () => {
+    const log = new LogLines()
+    log.add('one\ntwo\n', 5)
+    log.add('', 6)
+    expect([log.lines, log.times]).toEqual([
+      ['one', 'two', '', ''],
+      [5, 5, 5, 6],
+    ])
+    log.add('x\n'.repeat(70_000), 7)
+    expect(log.lines).toHaveLength(1_001)
+  })
 })

@@ -1,11 +1,13 @@
 /**
- * Reports outcomes, starts, progress and heartbeats. What must stay true:
+ * Reports outcomes, starts, progress, log lines and heartbeats. What must stay true:
  *
  * - At most one report is under way. What comes meanwhile goes with the next, so under load the batches grow by
  *   themselves and an idle worker reports at once.
  * - A report that was not answered is sent again, with the same outcomes, until it is answered. No outcome is dropped.
  *   One that is refused for its content is bisected so that only the bad outcome fails.
  * - Everything held is named in a heartbeat or is in the outcomes of that same report.
+ * - An outcome brings all log lines of its attempt. Those that are sent before it are a copy, so that they are read early and
+ *   survive the worker: whatever becomes of one, nothing is missing in the end. What ends within `logEveryMs` sends none.
  */
 
 import { CarillonError } from '@carillon/contract'
@@ -18,6 +20,8 @@ import { type ReportBatch, ReportQueue } from './report-queue.ts'
 import { finalFailure } from './reported-error.ts'
 
 const progressEveryMs = 1_000
+/** After a node refused a report with log lines, as one of an earlier version does, none are sent for this time. */
+const withoutLinesMs = 60_000
 /** Delay before an outcome is reported again that met a locked row. */
 const busyPauseMs = 50
 
@@ -45,11 +49,15 @@ export class Reporter {
   #failing = false
   #heartbeatDue = false
   #progressDue = false
+  #linesDue = false
+  #logEveryMs: number | null = null
+  #noLinesUntil = Number.NEGATIVE_INFINITY
   #refused = 0
   #roundTripMs = 0
   #answeredAt: number | null = null
   #beat: NodeJS.Timeout | null = null
   #progressTimer: NodeJS.Timeout | null = null
+  #linesTimer: NodeJS.Timeout | null = null
   #idleWaiters: (() => void)[] = []
 
   constructor(options: ReporterOptions) {
@@ -81,7 +89,9 @@ export class Reporter {
     return this.#queue.outcomes
   }
 
-  start(reportEveryMs: number): void {
+  /** Without `logEveryMs` the node takes log lines with the outcome only. */
+  start({ reportEveryMs, logEveryMs }: { reportEveryMs: number; logEveryMs?: number | undefined }): void {
+    this.#logEveryMs = logEveryMs ?? null
     this.#beat = setInterval(() => {
       this.#heartbeatDue = true
       this.#kick()
@@ -105,6 +115,13 @@ export class Reporter {
     if (this.#progressTimer === null && !this.#finishing) this.#sendProgress()
   }
 
+  /** Sends what an execution has logged in a while, unless it has ended by then. */
+  logged(held: Held): void {
+    if (this.#logEveryMs === null) return
+    this.#queue.addLogged(held)
+    if (this.#linesTimer === null && !this.#finishing) this.#sendLinesLater(this.#logEveryMs)
+  }
+
   /** No more heartbeats; resolves when every outcome was answered and no report is under way, or on `close`. */
   finish(): Promise<void> {
     this.#stopTimers()
@@ -123,6 +140,7 @@ export class Reporter {
     this.#finishing = true
     if (this.#beat !== null) clearInterval(this.#beat)
     if (this.#progressTimer !== null) clearTimeout(this.#progressTimer)
+    if (this.#linesTimer !== null) clearTimeout(this.#linesTimer)
   }
 
   #kick(): void {
@@ -141,6 +159,18 @@ export class Reporter {
     this.#kick()
   }
 
+  #sendLinesLater(logEveryMs: number): void {
+    this.#linesTimer = setTimeout(() => {
+      this.#linesTimer = null
+      if (!this.#queue.hasLines) return
+      if (this.#options.clock.now() >= this.#noLinesUntil) {
+        this.#linesDue = true
+        this.#kick()
+      }
+      this.#sendLinesLater(logEveryMs)
+    }, logEveryMs)
+  }
+
   async #flush(): Promise<void> {
     const batch = this.#queue.take()
     while (!this.#closing.signal.aborted) {
@@ -153,7 +183,7 @@ export class Reporter {
       await pause(this.#backoff.nextMs(), this.#closing.signal)
     }
     this.#busy = false
-    const signsOfLife = !this.#finishing && (this.#heartbeatDue || this.#progressDue)
+    const signsOfLife = !this.#finishing && (this.#heartbeatDue || this.#progressDue || this.#linesDue)
     if (this.#queue.outcomes > 0 || this.#queue.began > 0 || signsOfLife) this.#kick()
     else this.#resolveIdle()
   }
@@ -162,22 +192,31 @@ export class Reporter {
   async #send(batch: ReportBatch): Promise<ReportAnswer | 'REFUSED' | null> {
     const heartbeat = this.#heartbeatDue
     const progress = this.#queue.takeProgress()
+    const logged = this.#linesDue ? this.#queue.takeLines() : []
     const sentAt = this.#options.clock.now()
     this.#heartbeatDue = false
     this.#progressDue = false
+    this.#linesDue = false
     try {
       const answer = await this.#options.transport.report({
         workerId: this.#options.workerId,
         outcomes: batch.outcomes.map((held) => held.outcome!),
         began: batch.began.map((held) => held.key),
         progress: progress.map((held) => ({ ...held.key, progress: held.progress })),
+        ...(logged.length > 0 && { lines: logged.map(({ lines }) => lines) }),
         held: heartbeat ? this.#heldNow() : null,
       })
+      this.#linesAnswered(logged, answer.lines ?? [])
       this.#roundTripMs += (this.#options.clock.now() - sentAt - this.#roundTripMs) / 4
       return answer
     } catch (error) {
       this.#heartbeatDue ||= heartbeat
       for (const held of progress) this.#queue.addProgress(held)
+      for (const { held } of logged) this.logged(held)
+      if (isRefusal(error) && logged.length > 0) {
+        this.#noLinesUntil = this.#options.clock.now() + withoutLinesMs
+        return this.#send(batch)
+      }
       if (isRefusal(error) && batch.outcomes.length > 0) {
         this.#takeApart(batch, error)
         return 'REFUSED'
@@ -190,6 +229,14 @@ export class Reporter {
       }
       this.#failing = true
       return null
+    }
+  }
+
+  #linesAnswered(logged: { held: Held }[], stored: (number | null)[]): void {
+    for (const [at, { held }] of logged.entries()) {
+      const { lines } = held.logged!
+      held.logged!.stored = Math.min(stored[at] ?? held.logged!.stored, lines.length)
+      if (held.logged!.stored < lines.length && held.state === 'RUNNING') this.logged(held)
     }
   }
 

@@ -1,8 +1,9 @@
 import { encodeJson } from '../../json.ts'
 import type { LeasedExecution } from '../transport.ts'
+import { type DagOf, type StepContext, stepContext } from './step-context.ts'
 
 /** What a handler is given. It may be taken apart and spread. */
-export interface HandlerContext<Payload = unknown, Returned = unknown> {
+export interface HandlerContext<Payload = unknown, Returned = unknown, Needs = undefined> {
   /** As the handler's schema gave it out. */
   readonly payload: Payload
   /** Stable over all attempts: the idempotency key for effects elsewhere. */
@@ -30,6 +31,8 @@ export interface HandlerContext<Payload = unknown, Returned = unknown> {
   readonly traceparent: string | null
   /** The settings of a built-in target; null in a worker's own handler. */
   readonly target: unknown
+  /** The run of a graph that this is a step of, and the results of the steps it depends on; null if it is no step. */
+  readonly dag: DagOf<Needs>
   /** Says that the handler is alive and stores how far it came, for watchers and for the next attempt. */
   heartbeat(progress?: unknown): void
   /** Keeps a line with the attempt: up to 1,000 lines or 64 KiB. */
@@ -86,6 +89,7 @@ class Context {
   readonly labels: Readonly<Record<string, string>>
   readonly traceparent: string | null
   readonly target: unknown
+  readonly dag: StepContext | null
   readonly cancelGraceSec: number
   readonly scheduledFor: Date
   readonly dueAt: Date
@@ -108,6 +112,7 @@ class Context {
     this.labels = facts.labels
     this.traceparent = facts.traceparent
     this.target = facts.target
+    this.dag = facts.dag ? stepContext(facts.dag) : null
     this.cancelGraceSec = facts.cancelGraceSec
     this.scheduledFor = new Date(facts.scheduledFor)
     this.dueAt = new Date(facts.dueAt)

@@ -29,6 +29,7 @@ export interface EnderOptions {
   completeIn: CompleteIn | undefined
   onOutcome(held: Held): void
   onProgress(held: Held): void
+  onLogged(held: Held): void
   /** A slot of the handler, or room in its pool, has become free. */
   onFreed(slots: HandlerSlots): void
 }

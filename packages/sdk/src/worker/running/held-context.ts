@@ -16,6 +16,7 @@ export interface HeldContextOptions {
   serverClock: ServerClock
   completeIn: CompleteIn | undefined
   onProgress(held: Held): void
+  onLogged(held: Held): void
 }
 
 /** The host of a context whose handler runs in this process. */
@@ -49,7 +50,9 @@ export class HeldContextHost implements ContextHost {
   }
 
   log(line: unknown): void {
-    if (this.#held.state === 'RUNNING') this.#held.log(line)
+    if (this.#held.state !== 'RUNNING') return
+    this.#held.log(line, this.serverNow())
+    this.#options.onLogged(this.#held)
   }
 
   serverNow(): number {

@@ -5,7 +5,7 @@ import type { HandBackReason, ReportedOutcome } from '../transport.ts'
 
 function base(held: Held, finishedAt: number) {
   const { executionId, fence } = held.execution
-  const log = held.logLines
+  const log = held.logged?.lines
   return log === undefined
     ? { executionId, fence, startedAt: held.startedAt, finishedAt }
     : { executionId, fence, startedAt: held.startedAt, finishedAt, log }

@@ -4,7 +4,7 @@ import type { HandlerContext } from './context.ts'
 
 /** A handler as a worker runs it: its definition and either a function of this process or a module to load elsewhere. */
 export interface RegisteredHandler<Payload = unknown, Returned = unknown> {
-  readonly definition: HandlerDefinition<unknown, Payload, Returned, unknown>
+  readonly definition: HandlerDefinition<unknown, Payload, Returned, unknown, unknown>
   /** How many of its executions run at the same time in this worker. */
   readonly concurrency?: number
   /** NONE runs `run` here; THREAD and PROCESS load `module` there and can be killed. */
@@ -18,8 +18,9 @@ export interface RegisteredHandler<Payload = unknown, Returned = unknown> {
 }
 
 /** What `implementHandler` makes: it can be run by a worker, and enqueued and scheduled like its definition. */
-export interface ImplementedHandler<Input, Payload, Returned, Result> extends RegisteredHandler<Payload, Returned> {
-  readonly definition: HandlerDefinition<Input, Payload, Returned, Result>
+export interface ImplementedHandler<Input, Payload, Returned, Result, Needs = undefined>
+  extends RegisteredHandler<Payload, Returned> {
+  readonly definition: HandlerDefinition<Input, Payload, Returned, Result, Needs>
 }
 
 export interface ImplementOptions {
@@ -45,17 +46,17 @@ const implementOptionNames = ['concurrency', 'isolation', 'memoryMb'] satisfies 
  * export const isolated = implementHandler(greet, new URL('./greet.js', import.meta.url), { isolation: 'PROCESS' })
  * ```
  */
-export function implementHandler<Input, Payload, Returned, Result>(
-  definition: HandlerDefinition<Input, Payload, Returned, Result>,
-  code: ((ctx: HandlerContext<Payload, Returned>) => Returned | Promise<Returned>) | URL,
+export function implementHandler<Input, Payload, Returned, Result, Needs = undefined>(
+  definition: HandlerDefinition<Input, Payload, Returned, Result, Needs>,
+  code: ((ctx: HandlerContext<Payload, Returned, NoInfer<Needs>>) => Returned | Promise<Returned>) | URL,
   options: ImplementOptions = {},
-): ImplementedHandler<Input, Payload, Returned, Result> {
+): ImplementedHandler<Input, Payload, Returned, Result, Needs> {
   checkOptions(options, implementOptionNames)
   return checkHandler(
     code instanceof URL
       ? { definition: definitionOf(definition), isolation: 'THREAD', ...options, module: code }
-      : { definition: definitionOf(definition), ...options, run: code },
-  ) as ImplementedHandler<Input, Payload, Returned, Result>
+      : { definition: definitionOf(definition), ...options, run: code as RegisteredHandler<Payload, Returned>['run'] },
+  ) as ImplementedHandler<Input, Payload, Returned, Result, Needs>
 }
 
 /** Refuses a registration that could not work, where it is made rather than when the first execution comes. */

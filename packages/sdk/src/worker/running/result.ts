@@ -8,7 +8,10 @@ import { type Failure, failureOf, finalFailure } from '../reporting/reported-err
 export type EncodedResult = string | null | Failure
 
 /** What a handler returned as JSON text, through its result schema if it has one. Never throws nor rejects. */
-export function encodeResult(definition: HandlerDefinition, value: unknown): EncodedResult | Promise<EncodedResult> {
+export function encodeResult(
+  definition: Omit<HandlerDefinition, 'needs'>,
+  value: unknown,
+): EncodedResult | Promise<EncodedResult> {
   const schema = definition.result
   if (schema === undefined) return encode(value)
   try {

@@ -11,6 +11,7 @@ import type { Held, HeldTable } from '../held.ts'
 import { failureOf, finalFailure } from '../reporting/reported-error.ts'
 import type { Ender } from './ender.ts'
 import type { HandlerSlots } from './handler-slots.ts'
+import { missingResults } from './step-context.ts'
 import type { Ticker } from './ticker.ts'
 
 /** A start is reported after this time, unless the outcome has been by then. */
@@ -96,7 +97,12 @@ export class Runner {
     if (execution.heartbeatTimeoutSec !== null) held.silentAt = now + execution.heartbeatTimeoutSec * 1_000
     if (held.beyondSlots && !execution.announceStart) held.beganAt = now + tellBeganAfterMs
     held.schedule()
-    const schema = held.slots!.definition.payload
+    const { payload: schema, needs } = held.slots!.definition
+    const missing = needs === undefined ? [] : missingResults(Object.keys(needs), execution.dag)
+    if (missing.length > 0) {
+      this.#options.ender.failed(held, finalFailure('ResultsMissing', `It needs the result of ${missing.join(', ')}`))
+      return
+    }
     if (schema === undefined) this.#invoke(held, execution.payload)
     else this.#check(held, schema, execution.payload)
   }

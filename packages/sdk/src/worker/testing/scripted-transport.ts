@@ -62,6 +62,8 @@ export class ScriptedTransport implements Transport {
   failRegisters = 0
   failReports = 0
   loseAnswers = 0
+  /** Undefined: a node of a version that takes log lines with the outcome only. */
+  logEveryMs: number | undefined = 1_000
   serverNow = () => performance.timeOrigin + performance.now()
   readonly #ready: LeasedExecution[] = []
   readonly #waitingLeases = new Set<() => void>()
@@ -107,7 +109,7 @@ export class ScriptedTransport implements Transport {
     if (this.failRegisters-- > 0) throw new Error('no node there')
     this.announcements.push(worker)
     this.#happened()
-    return { heartbeatEveryMs: 5_000 }
+    return { heartbeatEveryMs: 5_000, logEveryMs: this.logEveryMs }
   }
 
   async lease(request: LeaseRequest, signal: AbortSignal): Promise<LeaseAnswer> {
@@ -144,6 +146,7 @@ export class ScriptedTransport implements Transport {
       serverTime: this.serverNow(),
       outcomes: report.outcomes.map(verdict),
       began: report.began.map(verdict),
+      ...(report.lines && { lines: report.lines.map(({ from, lines }) => from + lines.length) }),
       cancellations,
       lost,
     }

@@ -21,15 +21,15 @@ const averageMonthMs = 30.436875 * dayMs
 /** Elapsed time only: everything is arithmetic. */
 export class ElapsedInterval implements Schedule {
   readonly #anchor: number
-  readonly #periodMs: number
+  readonly periodMs: number
 
   constructor(anchor: number, periodMs: number) {
     this.#anchor = anchor
-    this.#periodMs = periodMs
+    this.periodMs = periodMs
   }
 
   next(after: number): number | null {
-    const at = this.#anchor + this.#upTo(after) * this.#periodMs
+    const at = this.#anchor + this.#upTo(after) * this.periodMs
     return at <= latestInstant ? at : null
   }
 
@@ -38,12 +38,12 @@ export class ElapsedInterval implements Schedule {
   }
 
   shortestDistance(): number {
-    return this.#periodMs
+    return this.periodMs
   }
 
   /** How many occurrences there are up to and including this instant. */
   #upTo(instant: number): number {
-    return instant < this.#anchor ? 0 : Math.floor((instant - this.#anchor) / this.#periodMs) + 1
+    return instant < this.#anchor ? 0 : Math.floor((instant - this.#anchor) / this.periodMs) + 1
   }
 }
 

@@ -25,6 +25,8 @@ export interface Schedule {
    * longer one, or Infinity.
    */
   shortestDistance(after: number, limitMs: number): number
+  /** Of one that is elapsed time only: every occurrence is this much after the one before. */
+  readonly periodMs?: number
 }
 
 /** Both inclusive: an occurrence exactly at `startAt` or at `endAt` fires. Null is no bound. */

@@ -1,27 +1,45 @@
 import type { Database } from '../database.ts'
 
-/**
- * Removes the oldest events if they are older than `keptMs`, in the order of their ids, and says in the same transaction from
- * where on they are complete. Answers how many. Locks: events, then event_listeners. Index: events_pkey.
- */
-export async function pruneEvents(database: Database, keptMs: number, limit: number): Promise<number> {
-  const rows = await database.query<{ n: number }>(
+export interface PruneBounds {
+  /** For listeners that come back. */
+  keptMs: number
+  /** What a subscription does not have yet is kept for as long as this, and no more ids than this. */
+  undeliveredMs: number
+  undeliveredMost: number
+}
+
+/** Dropped before the subscription had them. */
+export interface Dropped {
+  subscription: string
+  after: number
+  upTo: number
+  events: number
+}
+
+/** Removes the oldest events, of `limit`. See functions/events/subscriptions.sql. */
+export async function pruneEvents(
+  database: Database,
+  { keptMs, undeliveredMs, undeliveredMost }: PruneBounds,
+  limit: number,
+): Promise<{ removed: number; dropped: Dropped[] }> {
+  const rows = await database.query<{ removed: number; gaps: DroppedRow[] | null }>(
     'prune-events',
-    `with bound as (
-       select max(event_id) id from (select event_id, at from carillon.events order by event_id limit $2) oldest
-       where at < coalesce($3, clock_timestamp()) - $1 * interval '1 millisecond'
-     ), gone as (
-       delete from carillon.events e using bound where e.event_id <= bound.id returning 1
-     ), heard as (
-       select l.tenant from carillon.event_listeners l join bound on l.since_event_id < bound.id
-       order by l.tenant for update of l
-     ), moved as (
-       update carillon.event_listeners l set since_event_id = bound.id from bound, heard
-       where l.tenant = heard.tenant)
-     select count(*) n from gone`,
-    [keptMs, limit, database.now],
+    `select removed, gaps from carillon.prune_events(
+       $1, $2 * interval '1 millisecond', $3 * interval '1 millisecond', $4, $5)`,
+    [limit, keptMs, undeliveredMs, undeliveredMost, database.now],
   )
-  return rows[0]!.n
+  const { removed, gaps } = rows[0]!
+  const dropped = (gaps ?? []).map(({ name, after, up_to, dropped }) => ({
+    ...{ subscription: name, after, upTo: up_to, events: dropped },
+  }))
+  return { removed, dropped }
+}
+
+interface DroppedRow {
+  name: string
+  after: number
+  up_to: number
+  dropped: number
 }
 
 /** Removes tenants without listeners. */

@@ -55,6 +55,20 @@ export function readBetween(
   )
 }
 
+/** The events of all tenants between two ids, the latter included; of `only` if given. Index: events_pkey. */
+export function readAllBetween(
+  database: Database,
+  { after, upTo }: { after: number; upTo: number },
+  only: number[] | null = null,
+): Promise<EventRow[]> {
+  return database.query<EventRow & Record<string, unknown>>(
+    'all-events-between',
+    `select ${columns} from carillon.events e
+     where e.event_id > $1 and e.event_id <= $2 and ($3::bigint[] is null or e.event_id = any ($3)) order by e.event_id`,
+    [after, upTo, only],
+  )
+}
+
 /** From where on the events of a tenant are complete; null: they are not, because nobody has listened. */
 const since = (now: '$2' | '$5') => `case when l.until > coalesce(${now}, clock_timestamp()) then l.since_event_id end`
 

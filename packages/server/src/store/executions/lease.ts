@@ -1,7 +1,13 @@
-import { completeLeased, type LeasedExecution, type MinimalExecution, numbersIn } from '@carillon/contract'
+import {
+  completeLeased,
+  type LeasedExecution,
+  type LeasedStep,
+  type MinimalExecution,
+  numbersIn,
+} from '@carillon/contract'
 import { readExactly } from '../../lib/exact-json.ts'
 import { itemsOf, membersOf } from '../../lib/json-walker.ts'
-import { booleans, uuids } from '../arrays.ts'
+import { bigints, booleans, smallints, uuids } from '../arrays.ts'
 import type { Database } from '../database.ts'
 
 /** Where to read a pool: per lane, the tag to read from and the leases since a lower lane had one. */
@@ -37,27 +43,38 @@ export interface LeasedRow {
   executions: string
 }
 
-/** See functions/leases/lease.sql. The n-th execution goes to the n-th slot. `only`: of these executions. */
-export async function lease(
-  database: Database,
-  pool: string,
-  reading: LaneReading,
-  slots: Slot[],
-  only?: readonly string[],
-): Promise<Leased[]> {
-  const rows = await database.query<LeasedRow>(
-    'lease',
-    'select * from carillon.lease($1,$2,$3,$4,$5,$6,$7,$8,$9,$10)',
-    [pool, ...leaseParameters(reading, slots), database.now, only ? uuids(only) : null],
-  )
-  return rows.map(leasedOf)
-}
-
+/** A row of `ready`. */
 export interface ReadyKey {
   pool: string
   lane: number
   tag: number
   executionId: string
+}
+
+/** See functions/leases/lease.sql. The n-th execution goes to the n-th slot. `only`: of these rows, in the order of lane and tag. */
+export async function lease(
+  database: Database,
+  pool: string,
+  reading: LaneReading,
+  slots: Slot[],
+  only?: readonly Omit<ReadyKey, 'pool'>[],
+): Promise<Leased[]> {
+  if (only?.length === 0) return []
+  // One that is named twice would be leased twice.
+  const keys = only && [...new Map(only.map((key) => [`${key.tag} ${key.executionId}`, key])).values()]
+  const rows = await database.query<LeasedRow>(
+    'lease',
+    'select * from carillon.lease_ready($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12)',
+    [
+      pool,
+      ...leaseParameters(reading, slots),
+      database.now,
+      keys ? smallints(keys.map((key) => key.lane)) : null,
+      keys ? bigints(keys.map((key) => key.tag)) : null,
+      keys ? uuids(keys.map((key) => key.executionId)) : null,
+    ],
+  )
+  return rows.map(leasedOf)
 }
 
 /**
@@ -131,6 +148,7 @@ export function exactlyLeased(executions: string): LeasedExecution[] {
   for (const item of itemsOf(text, 0)) {
     for (const { name, start, end } of membersOf(text, item.start)) {
       if (name === 'payload') leased[i]!.payload = readExactly(text.slice(start, end))
+      if (name === 'dag') leased[i]!.dag = readExactly(text.slice(start, end)) as LeasedStep
     }
     i++
   }

@@ -10,6 +10,8 @@ export interface Placement {
   /** It comes back to the queue at this time. */
   backAt: number | null
   waits: boolean
+  /** Of a step that waits for others: `held` is nobody's to take up until its run is resumed. */
+  blocked: { remaining: number; total: number; steps: string[]; held: boolean; runPaused: boolean } | null
   /** Unfinished executions of the same job that do not wait themselves, and the worker that runs them. */
   holders: { executionId: string; worker: string | null }[]
   queued: boolean
@@ -28,6 +30,14 @@ export async function readPlacement(database: Database, executionId: string): Pr
     'read-execution-placement',
     `select j.state "jobState", j.overlap, coalesce(p.paused, false) "poolPaused", carillon.ms(t.due) "backAt",
        w.execution_id is not null waits, q.execution_id is not null queued,
+       case when b.execution_id is not null then (
+         select jsonb_build_object('remaining', b.remaining, 'total', count(x.name), 'held', b.held, 'runPaused', bool_or(g.paused),
+           'steps', coalesce(jsonb_agg(x.name order by s.number) filter (where x.state is null and x.name is not null), '[]'))
+         from carillon.dag_runs g
+         left join carillon.executions_of_run(g.execution_id) x on exists (
+           select from carillon.dag_steps y where y.execution_id = x.execution_id and e.execution_id = any (y.children))
+         left join carillon.dag_steps s on s.execution_id = x.execution_id
+         where g.execution_id = b.run_id) end blocked,
        case when w.execution_id is null then '[]' else (
          select coalesce(jsonb_agg(h), '[]') from (
            select x.execution_id "executionId", k.name worker from carillon.executions x
@@ -43,6 +53,7 @@ export async function readPlacement(database: Database, executionId: string): Pr
      left join carillon.pools p on p.pool = e.pool
      left join carillon.retries t on t.execution_id = e.execution_id
      left join carillon.waiting w on w.execution_id = e.execution_id
+     left join carillon.blocked b on b.execution_id = e.execution_id
      left join carillon.ready q
        on q.pool = e.pool and q.lane = e.lane and q.tag = e.tag and q.execution_id = e.execution_id
      left join lateral carillon.held(e) r on true

@@ -94,16 +94,6 @@ export async function readExecutions(database: Database, tenant: string, ids: st
   )
 }
 
-/** What its handler logged; null if there is no such execution. Index: executions_pkey. */
-export async function readLog(database: Database, tenant: string, executionId: string): Promise<string | null> {
-  const rows = await database.query<{ log: string }>(
-    'read-log',
-    `select coalesce(log, '') log from carillon.executions where execution_id = $1 and tenant = $2`,
-    [executionId, tenant],
-  )
-  return rows[0]?.log ?? null
-}
-
 /** Which of these have ended, or were cancelled before they fired. For callers that wait for a result. */
 export async function readEnded(database: Database, ids: string[]): Promise<Set<string>> {
   const rows = await database.query<{ execution_id: string }>(

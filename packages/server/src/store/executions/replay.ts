@@ -2,7 +2,7 @@ import type { Database } from '../database.ts'
 
 export interface Replayed {
   executionId: string
-  verdict: 'REPLAYED' | 'OVERLAP' | 'NOT_ENDED' | 'TOO_OLD'
+  verdict: 'REPLAYED' | 'OVERLAP' | 'NOT_ENDED' | 'TOO_OLD' | 'STEP'
 }
 
 /** Each has a row in the audit; bulk work is replayed by functions/operations/operate.sql. */

@@ -14,13 +14,15 @@ export interface DueReturn {
   tenant: string
   pool: string
   lane: number
+  /** Of a submission; a retry need not know it. */
+  handler?: string
 }
 
 export type ReturnSource = 'retries' | 'submissions'
 
 const readSql: Record<ReturnSource, string> = {
   retries: 'select * from carillon.read_due_retries($1, $2, $3, $4, $5)',
-  submissions: 'select * from carillon.read_due_submissions($1, $2, $3, $4, $5)',
+  submissions: 'select * from carillon.read_due_enqueued($1, $2, $3, $4, $5)',
 }
 
 /** Earliest first; of `only` if given. See functions/firing/read_due.sql. */
@@ -37,6 +39,7 @@ export async function readDueReturns(
     tenant: string
     pool: string
     lane: number
+    handler?: string
   }>(`read-due-${source}`, readSql[source], [window.shards, window.from, window.until, window.limit, only ?? null])
   return rows.map((row) => ({
     executionId: row.execution_id,
@@ -45,6 +48,7 @@ export async function readDueReturns(
     tenant: row.tenant,
     pool: row.pool,
     lane: row.lane,
+    ...(row.handler !== undefined && { handler: row.handler }),
   }))
 }
 

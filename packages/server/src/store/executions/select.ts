@@ -11,7 +11,10 @@ export interface Selection {
   handler: string | null
   pool: string | null
   origin: Origin | null
+  /** Empty: without an error. */
   error: string | null
+  /** Left out of selections that nodes of the version before have stored. */
+  reason?: string | null
   labels: Record<string, string> | null
   /** Ids strictly between these. */
   after: string
@@ -30,22 +33,24 @@ export interface Piece {
   next: string | null
 }
 
-type Source = 'ledger' | 'job' | 'endings' | 'oldest_endings' | 'running' | 'retries'
+type Source =
+  | ('ledger' | 'job' | 'endings' | 'running' | 'pending' | 'retries')
+  | ('oldest_ledger' | 'oldest_job' | 'oldest_endings')
 
-/** `look` rows from where the range begins. Oldest first goes with ends other than SUCCEEDED only. */
+/** `look` rows from where the range begins. */
 export async function selectExecutions(
   database: Database,
   selection: Selection,
   { order, limit, look }: { order: Order; limit: number; look: number },
 ): Promise<Piece> {
-  const { tenant, states, jobId, handler, pool, origin, error, labels, after, before } = selection
+  const { tenant, states, jobId, handler, pool, origin, error, reason = null, labels, after, before } = selection
   const rows = await database.query<{ id: string; number: number; matches: boolean }>(
     'select-executions',
     `select execution_id id, number, matches
-     from carillon.select_executions($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13)`,
+     from carillon.select_executions($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14)`,
     [
       ...[sourceOf(selection, order), tenant, after, before, look, limit, states, jobId],
-      ...[handler, pool, origin, error, labels && JSON.stringify(labels)],
+      ...[handler, pool, origin, error, labels && JSON.stringify(labels), reason],
     ],
   )
   const ids = rows.filter((row) => row.matches).map((row) => row.id)
@@ -57,7 +62,9 @@ export async function selectExecutions(
 function sourceOf({ states, jobId }: Selection, order: Order): Source {
   const only = (among: readonly string[]) => states?.every((state) => among.includes(state)) ?? false
   if (only(['DEAD', 'CANCELLED', 'SKIPPED'])) return order === 'asc' ? 'oldest_endings' : 'endings'
+  if (order === 'asc') return jobId === null ? 'oldest_ledger' : 'oldest_job'
   if (only(['RUNNING'])) return 'running'
+  if (only(['PENDING'])) return 'pending'
   if (only(failureStates)) return 'retries'
   return jobId === null ? 'ledger' : 'job'
 }
@@ -70,6 +77,6 @@ export function resumed(selection: Selection, order: Order, from: string | null)
 
 /** All executions of a job. */
 export function ofJob(tenant: string, jobId: string): Selection {
-  const any = { states: null, handler: null, pool: null, origin: null, error: null, labels: null }
+  const any = { states: null, handler: null, pool: null, origin: null, error: null, reason: null, labels: null }
   return { ...any, tenant, jobId, after: firstId, before: lastId }
 }

@@ -3,6 +3,7 @@
  * jobs are walked, and the page says where to go on.
  * Locks: none. Indexes: jobs_tenant, or jobs_key when the key is known; schedules_pkey.
  * Figures: 1 buffer a job looked at, 7 a job shown. [m] 200,000 jobs of one tenant: 5,000 looked at in vain 22 to 40 ms.
+ * [m] 100,000 jobs of one tenant: a search looks at 20,000 in vain in 47 ms (p95 112 ms).
  */
 import type { JobState, JobType } from '@carillon/contract'
 import type { Database } from '../database.ts'
@@ -14,6 +15,8 @@ export interface JobFilter {
   /** Null: any but DELETED. */
   state: JobState | null
   type: JobType | null
+  /** In the name, the key or the handler, whatever its case. */
+  search: string | null
   key: string | null
   name: string | null
   handler: string | null
@@ -33,6 +36,8 @@ export interface JobPiece {
 }
 
 const lookedAt = 5_000
+/** With a search: more, because people wait for the whole answer. */
+const searched = 20_000
 /** What the payloads of a page may weigh together, but for the last one. */
 const pageBytes = 8 * 1024 * 1024
 export const aboveAllIds = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
@@ -44,7 +49,8 @@ const matches = `
   and ($11::text is null or j.managed_by = $11) and coalesce(j.labels, '{}') @> all ($12::jsonb[])
   and ($13::bigint is null and $14::bigint is null or exists (
     select from carillon.schedules s where s.job_id = j.job_id
-      and ($13::bigint is null or s.due >= carillon.at($13)) and ($14::bigint is null or s.due < carillon.at($14))))`
+      and ($13::bigint is null or s.due >= carillon.at($13)) and ($14::bigint is null or s.due < carillon.at($14))))
+  and ($16::text is null or strpos(lower(concat_ws(U&'\\001f', j.name, j.key, j.handler)), lower($16)) > 0)`
 
 /** $1 tenant, $2 below this id, $3 how many to look at, $4 how many to find, $15 bytes. The last one looked at comes too. */
 const page = (where: string) => `
@@ -69,15 +75,16 @@ export async function listJobs(
   { tenant, before, limit }: { tenant: string; before: string; limit: number },
   filter: JobFilter,
 ): Promise<JobPiece> {
-  const { state, type, key, name, handler, pool, managedBy, from, to } = filter
+  const { state, type, key, name, handler, pool, managedBy, from, to, search } = filter
+  const most = search === null ? lookedAt : searched
   const labels = filter.labels.map((label) => JSON.stringify(label))
   // Not prepared: planned for the tenant at hand, as one may have ten jobs and its neighbour ten million.
   const rows = await database.query<JobColumns & { fits: boolean; number: number; found: number }>(
     null,
     key !== null && state !== 'DELETED' ? byKey : byId,
     [
-      ...[tenant, before, lookedAt, limit + 1],
-      ...[state, type, key, name, handler, pool, managedBy, labels, from, to, pageBytes],
+      ...[tenant, before, most, limit + 1],
+      ...[state, type, key, name, handler, pool, managedBy, labels, from, to, pageBytes, search],
     ],
   )
   const fitting = rows.filter((row) => row.fits)
@@ -85,5 +92,5 @@ export async function listJobs(
   const last = rows.at(-1)
   const cut = fitting.length > limit || (last !== undefined && rows.length < last.found)
   if (cut) return { jobs, next: jobs.at(-1)!.definition.jobId }
-  return { jobs, next: last?.number === lookedAt ? last.job.job_id : null }
+  return { jobs, next: last?.number === most ? last.job.job_id : null }
 }

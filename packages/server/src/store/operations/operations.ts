@@ -10,6 +10,13 @@ export interface BulkParams {
   what?: 'ANY' | 'PENDING' | 'RUNNING'
 }
 
+export interface CopyParams extends BulkParams {
+  /** The name of the pool that the copies go to. */
+  pool: string
+  /** The time in the ids of copies: milliseconds, after everything selected. */
+  at: number
+}
+
 export interface BackfillParams {
   jobId: string
   from: number
@@ -21,7 +28,7 @@ export interface BackfillParams {
 /** Times in milliseconds. */
 export interface OperationRecord extends Timed<Operation, 'createdAt' | 'finishedAt', number> {
   tenant: string
-  params: BulkParams | BackfillParams
+  params: BulkParams | CopyParams | BackfillParams
   position: string | null
   open: string[]
   fence: number

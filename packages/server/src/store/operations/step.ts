@@ -1,6 +1,11 @@
-/** Steps of operations. Each names the fence of the node that took it up. See functions/operations/operate.sql and backfill.sql. */
+/**
+ * Steps of operations. Each names the fence of the node that took it up. See functions/operations/operate.sql, copy.sql and
+ * backfill.sql.
+ */
 import type { Fill } from '../../domain/schedule/backfill.ts'
+import { bigints, uuids } from '../arrays.ts'
 import type { Database } from '../database.ts'
+import { type QueuedWork, queuedOf } from '../rows.ts'
 import type { OperationRecord } from './operations.ts'
 
 /** How far a step has come. */
@@ -46,6 +51,47 @@ export async function stepPurge(database: Database, step: Step): Promise<void> {
     ...valuesOf(step),
     database.now,
   ])
+}
+
+/** Of these, what can be copied, in their order. */
+export async function readCopyable(
+  database: Database,
+  ids: string[],
+): Promise<{ executionId: string; lane: number }[]> {
+  const rows = await database.query<{ execution_id: string; lane: number }>(
+    'read-copyable',
+    'select * from carillon.read_copyable($1)',
+    [uuids(ids)],
+  )
+  return rows.map((row) => ({ executionId: row.execution_id, lane: row.lane }))
+}
+
+export interface CopyStep extends Omit<Step, 'ids'> {
+  /** The originals, the ids of their copies and their places in the queue. */
+  copies: { source: string; executionId: string; tag: number }[]
+  /** How many are left alone beside them. */
+  passed: number
+  /** What the queue tables call the pool. */
+  pool: string
+  at: number
+}
+
+/** Answers which copies were created, and what became ready. */
+export async function stepCopy(
+  database: Database,
+  step: CopyStep,
+): Promise<{ created: string[]; queued: QueuedWork[] }> {
+  const { operation, copies, passed, pool, at, position, over, delayMs } = step
+  const rows = await database.query<{ created: string[]; queued: [string, number, number, number][] | null }>(
+    'step-copy',
+    'select * from carillon.operate_copy($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13)',
+    [
+      ...[operation.operationId, operation.fence, uuids(copies.map(({ source }) => source))],
+      ...[uuids(copies.map(({ executionId }) => executionId)), bigints(copies.map(({ tag }) => tag)), passed, pool, at],
+      ...[position, over, delayMs, operation.createdBy, database.now],
+    ],
+  )
+  return { created: rows[0]?.created ?? [], queued: queuedOf(rows[0]?.queued ?? null) }
 }
 
 /** Skips what cannot be processed; `ids` stay open. */

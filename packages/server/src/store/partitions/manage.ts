@@ -1,5 +1,5 @@
 /**
- * Partitions of the ledger and of its endings, by range of id and therefore of time. A new one is built aside and then
+ * Partitions of the ledger, of its endings and log lines, of runs and their steps, by range of id and therefore of time. A new one is built aside and then
  * attached, which blocks no one; an old one is detached concurrently and then dropped. There is no default partition:
  * it would make every attach scan it.
  */
@@ -43,11 +43,11 @@ export async function readInstallation(database: Database): Promise<Installation
 export interface Partition {
   /** Start of its range, milliseconds since 1970. */
   from: number
-  /** Attached, of the ledger and of its endings. Else a node died, or gave up, in the middle of making or removing it. */
+  /** Attached, of the ledger and of all that goes with it. Else a node died, or gave up, in the middle of making or removing it. */
   whole: boolean
 }
 
-const parents = ['executions', 'endings'] as const
+const parents = ['executions', 'endings', 'log_lines', 'dag_runs', 'dag_steps'] as const
 
 /** Oldest first. Partitions carry the start of their range in their name: executions_p<ms>. */
 export async function readPartitions(database: Database): Promise<Partition[]> {
@@ -88,6 +88,7 @@ export async function readOldestNeeded(database: Database, belowId: string, died
          (select execution_id from carillon.running order by execution_id limit 1) union all
          (select execution_id from carillon.retries order by execution_id limit 1) union all
          (select execution_id from carillon.waiting order by execution_id limit 1) union all
+         (select execution_id from carillon.blocked order by execution_id limit 1) union all
          (select execution_id from carillon.submissions order by execution_id limit 1) union all
          (select z.execution_id from carillon.quarantine z join carillon.executions e on e.execution_id = z.execution_id
            where e.state is null order by z.execution_id limit 1) union all

@@ -1,7 +1,7 @@
 import type { Database } from '../database.ts'
 import { type FireDefinition, type FireRow, fireDefinitionOf, type JobDefinition } from '../jobs/definition.ts'
 
-type Place = Pick<JobDefinition, 'pool' | 'lane'>
+type Place = Pick<JobDefinition, 'pool' | 'lane' | 'handler'>
 
 /** A schedule row that is due soon, with what is needed to plan its fire. */
 export interface DueSchedule {
@@ -102,6 +102,6 @@ function scheduleOf(row: ScheduleRow): DueSchedule {
     nominal: row.nominal,
     due: row.due,
     fires: row.fires,
-    job: { ...fireDefinitionOf(row.job), pool: row.job.pool, lane: row.job.lane },
+    job: { ...fireDefinitionOf(row.job), pool: row.job.pool, lane: row.job.lane, handler: row.job.handler },
   }
 }

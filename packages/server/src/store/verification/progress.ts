@@ -1,5 +1,6 @@
 /** How far the ledger has been compared with the schedules, and since when it can be. */
 import { timeOf } from '../../domain/identity.ts'
+import type { VerifiedFigures } from '../../observability/sampled-metrics.ts'
 import type { Database } from '../database.ts'
 
 /** What the ledger and the schedules can say. Milliseconds. */
@@ -19,19 +20,8 @@ export async function readHorizon(database: Database): Promise<Horizon> {
   return { floor: timeOf(floor), tzChangedAt }
 }
 
-export interface Progress {
-  /** Whatever was due before has been compared. */
-  verifiedUntil: number
+export interface Progress extends VerifiedFigures {
   pass: { to: number; position: string } | null
-  occurrences: number
-  missed: number
-  doubled: number
-  stuck: number
-  wrong: number
-  lost: number
-  late: number
-  /** Executions that should have ended, or moved on, at the last look. */
-  stuckNow: number
 }
 
 /** Null: not begun. */
@@ -50,7 +40,7 @@ export async function readProgress(database: Database): Promise<Progress | null>
 export async function beginWatching(database: Database, from: number): Promise<void> {
   await database.query(
     null,
-    'insert into carillon.verification (verified_until) values (carillon.at($1)) on conflict do nothing',
+    'insert into carillon.verification (verified_until, since) values (carillon.at($1), carillon.at($1)) on conflict do nothing',
     [from],
   )
 }
@@ -89,7 +79,10 @@ export interface Step {
   findings: Note[]
 }
 
-/** Records a step and its findings. False: another node did. Locks: the row. */
+/**
+ * Records a step and its findings, in the hour in which the pass ends. False: another node did. Locks: the row, then that of
+ * the hour.
+ */
 export async function writeStep(database: Database, step: Step): Promise<boolean> {
   const rows = await database.query<{ written: boolean }>(
     'verify-write-step',
@@ -100,6 +93,14 @@ export async function writeStep(database: Database, step: Step): Promise<boolean
          occurrences = v.occurrences + $4, missed = v.missed + $5, doubled = v.doubled + $6, late = v.late + $7,
          stuck = v.stuck + $11, wrong = v.wrong + $12, lost = v.lost + $13
        where v.position is not distinct from $1::text and carillon.ms(v.verified_until) = $10 returning 1
+     ), hourly as (
+       insert into carillon.verified_hours as h (hour, occurrences, missed, doubled, late, stuck, wrong, lost)
+       select date_trunc('hour', carillon.at($3 - 1), 'UTC'), $4, $5, $6, $7, $11, $12, $13 from moved
+       on conflict (hour) do update set occurrences = h.occurrences + excluded.occurrences, missed = h.missed + excluded.missed,
+         doubled = h.doubled + excluded.doubled, late = h.late + excluded.late, stuck = h.stuck + excluded.stuck,
+         wrong = h.wrong + excluded.wrong, lost = h.lost + excluded.lost
+     ), outdated as (
+       delete from carillon.verified_hours h where h.hour < carillon.at($3) - interval '30 days' and exists (select from moved)
      ), noted as (
        insert into carillon.audit (at, tenant, actor, action, subject, detail)
        select coalesce($9, clock_timestamp()), f.tenant, 'verifier', f.action, f.subject, f.detail
@@ -113,7 +114,7 @@ export async function writeStep(database: Database, step: Step): Promise<boolean
   return rows[0]!.written
 }
 
-/** Records how many executions are stuck now, and which are new. Locks: the row. */
+/** Records how many executions are stuck now, and which are new. Locks: the row, then that of the hour. */
 export async function writeStuck(
   database: Database,
   { now, more, notes }: { now: number; more: number; notes: Note[] },
@@ -121,7 +122,11 @@ export async function writeStuck(
   await database.query(
     'verify-write-stuck',
     `with counted as (
-       update carillon.verification v set stuck_now = $1, stuck = v.stuck + $2 where v.stuck_now <> $1 or $2 > 0)
+       update carillon.verification v set stuck_now = $1, stuck = v.stuck + $2 where v.stuck_now <> $1 or $2 > 0
+     ), hourly as (
+       insert into carillon.verified_hours as h (hour, stuck)
+       select date_trunc('hour', coalesce($4, clock_timestamp()), 'UTC'), $2 where $2 > 0
+       on conflict (hour) do update set stuck = h.stuck + excluded.stuck)
      insert into carillon.audit (at, tenant, actor, action, subject, detail)
      select coalesce($4, clock_timestamp()), f.tenant, 'verifier', f.action, f.subject, f.detail
      from jsonb_to_recordset($3) f(tenant text, action text, subject text, detail jsonb)`,

@@ -10,6 +10,8 @@ export interface WorkerFilter {
   silentMs: number
   pool: string | null
   live: boolean | null
+  /** The only one. */
+  workerId?: string
   after: string
   limit: number
 }
@@ -35,7 +37,7 @@ export async function readWorkers(database: Database, filter: WorkerFilter): Pro
          from jsonb_array_elements(w.pools) with ordinality p(announced, at)
          join carillon.pools o on o.pool = p.announced ->> 'pool'
          where $1::text is null or o.tenant is null or o.tenant = $1) shown
-       where w.worker_id > $6::uuid and ($1 is null or w.tenant is null or w.tenant = $1) and shown.pools is not null
+       where w.worker_id > $6::uuid and ($8::uuid is null or w.worker_id = $8) and ($1 is null or w.tenant is null or w.tenant = $1) and shown.pools is not null
          and ($4::text is null or shown.pools @> jsonb_build_array(jsonb_build_object('pool', $4)))
          and ($5::boolean is null
            or $5 = (w.seen_at >= coalesce($3, clock_timestamp()) - $2 * interval '1 millisecond'))
@@ -45,7 +47,10 @@ export async function readWorkers(database: Database, filter: WorkerFilter): Pro
      from page p left join (select worker_id, sum(open)::int running from carillon.leases group by worker_id) r
        on r.worker_id = p.worker_id
      order by p.worker_id`,
-    [filter.viewer, filter.silentMs, database.now, filter.pool, filter.live, filter.after, filter.limit],
+    [
+      ...[filter.viewer, filter.silentMs, database.now, filter.pool, filter.live, filter.after, filter.limit],
+      filter.workerId ?? null,
+    ],
   )
   return rows.map((row) => ({
     workerId: row.worker_id,

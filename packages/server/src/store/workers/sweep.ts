@@ -98,7 +98,7 @@ export async function expireDue(
   database: Database,
   limit: number,
   only: string[] | null = null,
-): Promise<{ flagged: { executionId: string; workerId: string; fence: number }[]; dead: string[] }> {
+): Promise<{ flagged: { executionId: string; workerId: string; fence: number }[]; dead: string[]; skipped: string[] }> {
   const rows = await database.query<{ execution_id: string; verdict: string; worker_id: string; fence: number }>(
     'expire-due',
     'select execution_id, verdict, worker_id, fence from carillon.expire_due($1, $2, $3)',
@@ -108,6 +108,7 @@ export async function expireDue(
   return {
     flagged: flagged.map((row) => ({ executionId: row.execution_id, workerId: row.worker_id, fence: row.fence })),
     dead: rows.filter((row) => row.verdict === 'DEAD').map((row) => row.execution_id),
+    skipped: rows.filter((row) => row.verdict === 'SKIPPED').map((row) => row.execution_id),
   }
 }
 

@@ -1,7 +1,7 @@
 /** What is connected to is what was checked: names that change their mind, redirects, every notation. */
 import { PermanentError } from '@carillon/sdk'
 import { describe, expect, it } from 'vitest'
-import { TargetFailed } from './answer.ts'
+import { TargetFailed } from '../target-failed.ts'
 import type { Resolve } from './checked-agent.ts'
 import { testServer, trial } from './http-target.test-support.ts'
 

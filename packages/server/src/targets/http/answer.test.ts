@@ -1,7 +1,8 @@
 import { limits } from '@carillon/contract'
 import { Deferred, PermanentError, RetryLater } from '@carillon/sdk'
 import { describe, expect, it } from 'vitest'
-import { judge, retryAfter, TargetFailed } from './answer.ts'
+import { TargetFailed } from '../target-failed.ts'
+import { judge, retryAfter } from './answer.ts'
 import type { Incoming } from './exchange.ts'
 
 const now = Date.UTC(2030, 0, 1)

@@ -1,12 +1,8 @@
 /** What an answer means: success, deferral, a retry, or a permanent failure. */
 import { JsonText, numbersIn } from '@carillon/contract'
 import { Deferred, encodeJson, PermanentError, RetryLater } from '@carillon/sdk'
-import type { Incoming } from './exchange.ts'
-
-/** Failed, and the retry policy decides. */
-export class TargetFailed extends Error {
-  override readonly name = 'TargetFailed'
-}
+import { TargetFailed } from '../target-failed.ts'
+import type { Answer, Incoming } from './exchange.ts'
 
 export interface HttpResult {
   status: number
@@ -22,7 +18,7 @@ const excerptLength = 500
 
 /** The result of a success; throws what says that it was none. `now`: milliseconds since 1970. */
 export function judge(incoming: Incoming, now: number): HttpResult | JsonText {
-  const { status, text, bound } = incoming
+  const { status, bound } = incoming
   if (status === 202) {
     if (bound) throw new Deferred()
     throw new PermanentError(
@@ -30,11 +26,16 @@ export function judge(incoming: Incoming, now: number): HttpResult | JsonText {
     )
   }
   if (status >= 200 && status < 300) return resultOf(incoming)
+  throw failureOf(incoming, now)
+}
+
+/** What an answer other than a success means. */
+export function failureOf({ status, headers, text }: Answer, now: number): Error {
   const excerpt = text.length > excerptLength ? `${text.slice(0, excerptLength)}…` : text
   const message = `the target answered ${status}${excerpt.trim() === '' ? '' : `: ${excerpt.trim()}`}`
-  if (!retried.has(status) && status < 500) throw new PermanentError(message)
-  const retryAfterMs = retryAfter(incoming.headers['retry-after'], now)
-  throw retryAfterMs === null ? new TargetFailed(message) : new RetryLater(retryAfterMs, message)
+  if (!retried.has(status) && status < 500) return new PermanentError(message)
+  const retryAfterMs = retryAfter(headers['retry-after'], now)
+  return retryAfterMs === null ? new TargetFailed(message) : new RetryLater(retryAfterMs, message)
 }
 
 /** Seconds or a date; what is neither was not said. At most a day. */
@@ -45,7 +46,7 @@ export function retryAfter(value: string | string[] | undefined, now: number): n
   return Number.isNaN(ms) ? null : Math.min(Math.max(Math.ceil(ms), 0), maxRetryAfterMs)
 }
 
-function resultOf({ status, headers, text, truncated }: Incoming): HttpResult | JsonText {
+export function resultOf({ status, headers, text, truncated }: Answer): HttpResult | JsonText {
   if (text === '') return { status, body: null }
   const isJson = /\bjson\b/i.test(`${headers['content-type']}`) || /^\s*[{[]/.test(text)
   if (isJson && !truncated) {

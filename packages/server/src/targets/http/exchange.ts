@@ -17,12 +17,15 @@ export interface Outgoing {
   body: string | null
 }
 
-export interface Incoming {
+export interface Answer {
   status: number
   headers: Record<string, string | string[] | undefined>
   text: string
   /** There was more than was read. */
   truncated: boolean
+}
+
+export interface Incoming extends Answer {
   /** It came from the origin of the target, which has the token. */
   bound: boolean
 }
@@ -50,7 +53,7 @@ export async function exchange(outgoing: Outgoing, options: ExchangeOptions): Pr
       signal: options.signal,
     })
     if (statusCode !== 307 && statusCode !== 308) {
-      return { status: statusCode, headers, bound, ...(await read(body, options.maxBytes)) }
+      return { status: statusCode, headers, bound, ...(await readText(body, options.maxBytes)) }
     }
     body.on('error', () => {}).destroy()
     if (redirects === maxRedirects) throw new PermanentError(`the target redirects more than ${maxRedirects} times`)
@@ -67,7 +70,7 @@ function redirected(from: URL, location: string | string[] | undefined): URL {
 }
 
 /** Reads as much as is wanted and leaves the rest: a target cannot fill the memory. */
-async function read(body: Dispatcher.ResponseData['body'], maxBytes: number) {
+export async function readText(body: Dispatcher.ResponseData['body'], maxBytes: number) {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of body as AsyncIterable<Buffer>) {

@@ -74,7 +74,8 @@ export function trial(settings: TargetSettings = {}, resolve?: Resolve): Trial {
   }
 }
 
-const context: HandlerContext = {
+/** Of an execution that no node knows. */
+export const context: HandlerContext = {
   payload: null,
   executionId: '018cc251-f400-7000-8000-000000000001',
   jobId: '018cc251-f400-7000-8000-000000000002',
@@ -91,6 +92,7 @@ const context: HandlerContext = {
   labels: {},
   traceparent: null,
   target: null,
+  dag: null,
   heartbeat() {},
   log() {},
   now: () => new Date(Date.now()),

@@ -1,6 +1,6 @@
 import { Deferred, PermanentError, RetryLater, verifyWebhook } from '@carillon/sdk'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { TargetFailed } from './answer.ts'
+import { TargetFailed } from '../target-failed.ts'
 import { type TestServer, testServer, trial } from './http-target.test-support.ts'
 
 const here = { allow: ['127.0.0.1'] }

@@ -2,14 +2,17 @@
  * The HTTP target: one request for one attempt. It is an ordinary handler: it returns the result, or throws what the retry
  * policy goes by. Secrets exist here only while the request is made, and nothing that leaves this file holds one.
  */
-import { CarillonError, type JsonText, limits, type WireJobInput } from '@carillon/contract'
+import { type JsonText, limits, type WireJobInput } from '@carillon/contract'
 import { Deferred, type HandlerContext, PermanentError, RetryLater, signWebhook } from '@carillon/sdk'
 import type { Dispatcher } from 'undici'
-import { type SecretRefs, SecretUnavailable } from '../../config/secret-refs.ts'
+import type { SecretRefs } from '../../config/secret-refs.ts'
 import { monotonicMs } from '../../lib/clock.ts'
-import { type HttpResult, judge, TargetFailed } from './answer.ts'
-import { AddressRefused } from './checked-agent.ts'
+import { executionHeaders } from '../execution-headers.ts'
+import { checkAgain, resolveSecret } from '../operator-check.ts'
+import { TargetFailed } from '../target-failed.ts'
+import { type HttpResult, judge } from './answer.ts'
 import { exchange, type Outgoing } from './exchange.ts'
+import { failureText } from './failure-text.ts'
 import { canBeHeader, type HttpTarget } from './header-rules.ts'
 import { Redaction } from './redaction.ts'
 import type { UrlRules } from './url-rules.ts'
@@ -35,7 +38,7 @@ export class HttpTargetRunner {
   async run(ctx: HandlerContext): Promise<HttpResult | JsonText> {
     const target = (ctx.target as { http?: HttpTarget } | null)?.http
     if (!target) throw new PermanentError('the execution has no HTTP target')
-    this.#check(target)
+    checkAgain(this.#options.rules, { http: target })
     const secrets: string[] = []
     const outgoing = await this.#outgoing(target, ctx, secrets)
     const redaction = new Redaction(secrets)
@@ -65,15 +68,6 @@ export class HttpTargetRunner {
     }
   }
 
-  #check(http: HttpTarget): void {
-    try {
-      this.#options.rules.check({ http })
-    } catch (error) {
-      if (error instanceof CarillonError) throw new PermanentError(error.message)
-      throw error
-    }
-  }
-
   /** Puts every secret it uses into `secrets`. */
   async #outgoing(target: HttpTarget, ctx: HandlerContext, secrets: string[]): Promise<Outgoing> {
     const { method = 'POST' } = target
@@ -87,13 +81,7 @@ export class HttpTargetRunner {
       headers: {
         'user-agent': 'Carillon',
         ...(body !== null && { 'content-type': 'application/json' }),
-        'carillon-execution-id': ctx.executionId,
-        'carillon-job-id': ctx.jobId,
-        'carillon-tenant': asciiOf(ctx.tenant),
-        'carillon-attempt': `${ctx.attempt}`,
-        'carillon-fence': `${ctx.fence}`,
-        'carillon-scheduled-for': ctx.scheduledFor.toISOString(),
-        ...(ctx.traceparent !== null && traceparent.test(ctx.traceparent) && { traceparent: ctx.traceparent }),
+        ...executionHeaders(ctx),
       },
       boundHeaders: {
         ...(await this.#ownHeaders(target, secrets)),
@@ -126,30 +114,9 @@ export class HttpTargetRunner {
     }
   }
 
-  /** One that is missing may be there at the next attempt. */
-  async #secret(ref: string, secrets: string[], options: { trusted?: boolean } = {}): Promise<string> {
-    try {
-      const value = await this.#options.secrets.resolve(ref, options)
-      secrets.push(value)
-      return value
-    } catch (error) {
-      throw error instanceof SecretUnavailable ? new TargetFailed(error.message) : error
-    }
+  async #secret(ref: string, secrets: string[], options?: { trusted?: boolean }): Promise<string> {
+    const value = await resolveSecret(this.#options.secrets, ref, options)
+    secrets.push(value)
+    return value
   }
-}
-
-const traceparent = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[\x21-\x7e]*)?$/
-
-/** A header holds ASCII safely; everything else is percent-encoded, so that no two names become one. */
-function asciiOf(text: string): string {
-  return text.replace(/[^\x21-\x7e]|%/gu, encodeURIComponent)
-}
-
-/** The cause of a request that got no answer, without whatever else the error holds. */
-function failureText(error: unknown, url: URL): string {
-  if (error instanceof AddressRefused) return error.message
-  const { code, errors } = error as { code?: string; errors?: { code?: string }[] }
-  const codes = [code, ...(errors ?? []).map((each) => each.code)].filter((each) => typeof each === 'string')
-  const known = codes.length > 0 ? [...new Set(codes)].join(', ') : 'unknown'
-  return `no answer from ${url.origin} (${known})`
 }

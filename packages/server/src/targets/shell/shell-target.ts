@@ -1,9 +1,10 @@
 /**
  * The shell target: runs one of the operator's programs. There is no shell: arguments arrive as they are. The payload is
- * on its standard input; the end of what it prints is kept, however much that is.
+ * on its standard input. What it prints is logged as it comes; the beginning and the end are kept, however much that is.
  */
 import type { WireJobInput } from '@carillon/contract'
 import { type HandlerContext, PermanentError } from '@carillon/sdk'
+import { OutputLog } from './output-log.ts'
 import { ProcessGroup } from './process-group.ts'
 import { Tail } from './tail.ts'
 
@@ -26,9 +27,6 @@ export class ProgramFailed extends Error {
   override readonly name = 'ProgramFailed'
 }
 
-/** An attempt's log holds 64 KiB and 1,000 lines; a note may come on top. */
-const logBytes = 60 * 1024
-const logLines = 990
 const resultBytes = 32 * 1024
 const longestGraceMs = 5_000
 
@@ -46,14 +44,15 @@ export class ShellTargetRunner {
     // Another node may have it.
     if (path === undefined) throw new ProgramFailed(`${target.command} is not on the list of this node’s operator`)
     ctx.signal.throwIfAborted()
-    const [stdout, all] = [new Tail(resultBytes), new Tail(logBytes)]
+    const stdout = new Tail(resultBytes)
+    const output = new OutputLog((line) => ctx.log(line))
     const group = new ProcessGroup({
       path,
       args: target.args ?? [],
       env: { ...this.#options.environment, ...facts(ctx) },
       input: `${JSON.stringify(ctx.payload)}\n`,
       onOutput(stream, chunk) {
-        all.add(chunk)
+        output.add(chunk)
         if (stream === 'stdout') stdout.add(chunk)
       },
     })
@@ -63,9 +62,9 @@ export class ShellTargetRunner {
     ctx.signal.addEventListener('abort', stop)
     try {
       const { code, signal } = await group.ended
-      keep(ctx, all)
+      output.end()
       ctx.signal.throwIfAborted()
-      if (code !== 0) throw new ProgramFailed(`${target.command} ${howEnded(code, signal)}${lastWords(all)}`)
+      if (code !== 0) throw new ProgramFailed(`${target.command} ${howEnded(code, signal)}${lastWords(output)}`)
       return resultOf(stdout.toString())
     } catch (error) {
       const { code } = error as { code?: string }
@@ -87,22 +86,12 @@ function facts(ctx: HandlerContext): Record<string, string> {
   }
 }
 
-function keep(ctx: HandlerContext, output: Tail): void {
-  const text = output.toString()
-  const lines = text.split('\n')
-  if (lines.at(-1) === '') lines.pop()
-  if (output.dropped > 0) ctx.log(`[${output.dropped} bytes before this are not kept]`)
-  else if (lines.length > logLines) ctx.log(`[${lines.length - logLines} lines before this are not kept]`)
-  for (const line of lines.slice(-logLines)) ctx.log(line)
-}
-
 function howEnded(code: number | null, signal: NodeJS.Signals | null): string {
   return signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`
 }
 
-function lastWords(output: Tail): string {
-  const line = output.toString().trimEnd().split('\n').at(-1)!
-  return line === '' ? '' : `: ${line.slice(0, 500)}`
+function lastWords({ lastLine }: OutputLog): string {
+  return lastLine === '' ? '' : `: ${lastLine.trimEnd().slice(0, 500)}`
 }
 
 function resultOf(stdout: string): ShellResult {

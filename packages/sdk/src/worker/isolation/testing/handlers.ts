@@ -8,9 +8,9 @@ export default async function run(ctx: HandlerContext): Promise<unknown> {
   const what = ctx.payload as string
   switch (what) {
     case 'facts': {
-      const { payload, executionId, attempt, fence, labels, lastProgress, deadline } = ctx
+      const { payload, executionId, attempt, fence, labels, lastProgress, deadline, dag } = ctx
       const isServerTime = Math.abs(ctx.now().getTime() - ctx.dueAt.getTime()) < 60_000
-      return { payload, executionId, attempt, fence, labels, lastProgress, deadline, isServerTime }
+      return { payload, executionId, attempt, fence, labels, lastProgress, deadline, dag, isServerTime }
     }
     case 'who':
       return `${process.pid}/${threadId}`

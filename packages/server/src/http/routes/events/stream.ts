@@ -1,4 +1,4 @@
-/** Events as a stream that browsers understand (`EventSource`), and every program that reads lines. */
+/** Events as they happen. */
 import type { EventReset } from '@carillon/contract'
 import { api } from '@carillon/contract/api'
 import type { StreamItem } from '../../../events/listener.ts'
@@ -7,37 +7,28 @@ import { wanted } from '../../../events/wanted.ts'
 import { filteredJobId } from '../../../jobs/reference.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { EventRow } from '../../../store/events/read.ts'
+import { comeBackText, eventStreamHeaders } from '../../event-stream.ts'
 import { route } from '../../route.ts'
-
-const headers = {
-  'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-store',
-  // Proxies that gather answers would keep events back.
-  'x-accel-buffering': 'no',
-}
-
-/** How long a browser waits before it comes back. */
-const comeBackMs = 1_000
 
 /** No job has it. */
 const nobodys = '00000000-0000-0000-0000-000000000000'
 
-export const streamEvents = route(api.streamEvents, async ({ query, headers: asked, caller, signal }, services) => {
+export const streamEvents = route(api.streamEvents, async ({ query, headers, caller, signal }, services) => {
   const { events, clock, database } = services
   const { tenant } = caller
   const { jobId: job } = query
   const jobId = job === undefined ? undefined : ((await filteredJobId(database, { tenant, job })) ?? nobodys)
-  const after = asked['last-event-id']
+  const after = headers['last-event-id']
   const told = await events.listen({
     ...{ tenant, signal, wants: wanted(query.type, jobId) },
     after: after === undefined ? null : Number(after),
     waitMs: query.waitSec === undefined ? null : query.waitSec * 1_000,
   })
-  return { status: 200, headers, stream: written(told, { tenant, clock }) }
+  return { status: 200, headers: eventStreamHeaders, stream: written(told, { tenant, clock }) }
 })
 
 async function* written(told: AsyncIterable<StreamItem>, by: { tenant: string; clock: Clock }): AsyncGenerator<string> {
-  yield `retry: ${comeBackMs}\n\n`
+  yield comeBackText
   for await (const said of told) {
     // An id without data says how far it has come, and is no event.
     if (said.kind === 'PLACE') yield `: still here\nid: ${said.at}\n\n`

@@ -6,7 +6,7 @@ import { longWork } from './long-work.ts'
 
 type BulkRequest = RouteRequest<typeof api.cancelExecutions>
 
-function bulk(work: BulkWork, { body, caller }: BulkRequest, { operations }: Services) {
+function bulk(work: Exclude<BulkWork, 'COPY'>, { body, caller }: BulkRequest, { operations }: Services) {
   return () => operations.bulk(caller, work, body.filter)
 }
 
@@ -16,6 +16,10 @@ export const cancelExecutions = route(api.cancelExecutions, (request, services) 
 
 export const retryExecutions = route(api.retryExecutions, (request, services) =>
   longWork(api.retryExecutions, request, services, bulk('RETRY', request, services)),
+)
+
+export const copyExecutions = route(api.copyExecutions, (request, services) =>
+  longWork(api.copyExecutions, request, services, () => services.operations.copy(request.caller, request.body)),
 )
 
 export const replayDeadLetters = route(api.replayDeadLetters, (request, services) =>

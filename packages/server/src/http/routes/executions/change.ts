@@ -1,6 +1,6 @@
 import { api } from '@carillon/contract/api'
 import { jsonOf } from '../../../executions/view.ts'
-import { ok, route } from '../../route.ts'
+import { noContent, ok, route } from '../../route.ts'
 
 export const cancelExecution = route(api.cancelExecution, async ({ params, caller }, { executions }) => {
   const executionId = params.executionId.toLowerCase()
@@ -12,4 +12,9 @@ export const retryExecution = route(api.retryExecution, async ({ params, caller 
   const id = params.executionId.toLowerCase()
   await executions.replay(caller.tenant, id, caller.actor)
   return { status: 200, text: jsonOf(await executions.read(caller.tenant, id, { current: true })) }
+})
+
+export const purgeDeadLetter = route(api.purgeDeadLetter, async ({ params, caller }, { executions }) => {
+  await executions.purge(caller.tenant, params.executionId.toLowerCase(), caller.actor)
+  return noContent
 })

@@ -14,11 +14,6 @@ export const getExecution = route(api.getExecution, async (request, services) =>
   return { status: 200, text: jsonOf(record) }
 })
 
-export const getExecutionLogs = route(api.getExecutionLogs, async ({ params, caller }, { executions }) => {
-  const executionId = params.executionId.toLowerCase()
-  return ok({ executionId, lines: await executions.logs(caller.tenant, executionId) })
-})
-
 export const explainExecution = route(api.explainExecution, async ({ params, caller }, { explainer }) =>
   ok(await explainer.explain(caller.tenant, params.executionId.toLowerCase())),
 )

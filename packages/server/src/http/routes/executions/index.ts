@@ -1,8 +1,9 @@
-import { cancelExecutions, purgeDeadLetters, replayDeadLetters, retryExecutions } from './bulk.ts'
-import { cancelExecution, retryExecution } from './change.ts'
+import { cancelExecutions, copyExecutions, purgeDeadLetters, replayDeadLetters, retryExecutions } from './bulk.ts'
+import { cancelExecution, purgeDeadLetter, retryExecution } from './change.ts'
 import { completeExecution } from './complete.ts'
-import { explainExecution, getExecution, getExecutionLogs } from './get.ts'
-import { listDeadLetters, listExecutions } from './list.ts'
+import { explainExecution, getExecution } from './get.ts'
+import { groupDeadLetters, listDeadLetters, listExecutions, listFailures } from './list.ts'
+import { getExecutionLogs } from './logs.ts'
 
 export const executionsRoutes = {
   listExecutions,
@@ -14,7 +15,11 @@ export const executionsRoutes = {
   explainExecution,
   cancelExecutions,
   retryExecutions,
+  copyExecutions,
   listDeadLetters,
+  groupDeadLetters,
+  listFailures,
   replayDeadLetters,
   purgeDeadLetters,
+  purgeDeadLetter,
 }

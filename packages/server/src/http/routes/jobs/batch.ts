@@ -13,13 +13,13 @@ import { checker } from '../../validation.ts'
 const check = checker(JobInputSchema, 'body')
 
 /** Each is checked by itself, so that with `partial` an invalid one does not block the others. */
-export const createJobs = route(api.createJobs, (request, { database, submissions }) =>
-  answerOnce(api.createJobs, request, database, async (key) => {
+export const createJobs = route(api.createJobs, (request, services) =>
+  answerOnce(api.createJobs, request, services, async (key) => {
     const { jobs, partial = false } = request.body
     const traceparent = traceparentOf(request.headers)
     const wanted = await allWanted(jobs, traceparent)
     const { once, textOf } = rendering(key, textOfItems)
-    const items = await submissions.createAll(request.caller, wanted, { partial, once })
+    const items = await services.submissions.createAll(request.caller, wanted, { partial, once })
     return { status: 201, text: textOf(items) }
   }),
 )

@@ -1,6 +1,6 @@
 import { CarillonError, type ErrorDetail, type JobInput } from '@carillon/contract'
 import { api } from '@carillon/contract/api'
-import { reservedPrefix } from '../../../jobs/target.ts'
+import { reservedPrefix } from '../../../domain/built-in-targets.ts'
 import { Problems } from '../../../jobs/validate.ts'
 import { eventLoopYielder } from '../../../lib/event-loop-yielder.ts'
 import { definitionProblems } from '../../definition-problems.ts'

@@ -4,6 +4,7 @@ import { checkJobs } from './check.ts'
 import { createJob } from './create.ts'
 import { deleteJob } from './delete.ts'
 import { listJobExecutions } from './executions.ts'
+import { getForecast } from './forecast.ts'
 import { getJob } from './get.ts'
 import { listJobs } from './list.ts'
 import { nextFires, previewSchedule } from './next.ts'
@@ -11,12 +12,14 @@ import { patchJob } from './patch.ts'
 import { pauseJob, resumeJob } from './pause.ts'
 import { replaceJob } from './replace.ts'
 import { triggerJob } from './trigger.ts'
+import { listJobVersions } from './versions.ts'
 
 export const jobsRoutes = {
   createJob,
   createJobs,
   checkJobs,
   listJobs,
+  getForecast,
   getJob,
   replaceJob,
   patchJob,
@@ -26,6 +29,7 @@ export const jobsRoutes = {
   triggerJob,
   backfillJob,
   listJobExecutions,
+  listJobVersions,
   nextFires,
   previewSchedule,
 }

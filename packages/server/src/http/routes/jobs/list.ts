@@ -3,11 +3,12 @@ import { cursorOf, idOfCursor } from '../../../executions/cursor.ts'
 import { jobJsonOf } from '../../../jobs/view.ts'
 import { readLatest } from '../../../store/jobs/latest.ts'
 import { aboveAllIds, listJobs as read } from '../../../store/jobs/list.ts'
+import { labelOf } from '../../label-filter.ts'
 import { route } from '../../route.ts'
 import { timeRangeOf } from '../../time-range.ts'
 
 export const listJobs = route(api.listJobs, async ({ query, caller }, { database }) => {
-  const { limit = 100, cursor, label = [], state, type, key, name, handler, pool, managedBy } = query
+  const { limit = 100, cursor, label = [], state, type, search, key, name, handler, pool, managedBy } = query
   const before = cursor === undefined ? aboveAllIds : idOfCursor(cursor)
   const { jobs, next } = await read(
     database,
@@ -15,6 +16,7 @@ export const listJobs = route(api.listJobs, async ({ query, caller }, { database
     {
       state: state ?? null,
       type: type ?? null,
+      search: search ?? null,
       key: key ?? null,
       name: name ?? null,
       handler: handler ?? null,
@@ -32,8 +34,3 @@ export const listJobs = route(api.listJobs, async ({ query, caller }, { database
   const nextCursor = next === null ? null : cursorOf(next)
   return { status: 200, text: `{"items":[${items}],"nextCursor":${JSON.stringify(nextCursor)}}` }
 })
-
-function labelOf(text: string): Record<string, string> {
-  const colon = text.indexOf(':')
-  return Object.fromEntries([[text.slice(0, colon), text.slice(colon + 1)]])
-}

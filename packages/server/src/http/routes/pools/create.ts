@@ -1,6 +1,6 @@
 import { CarillonError } from '@carillon/contract'
 import { api } from '@carillon/contract/api'
-import { reservedPrefix } from '../../../jobs/target.ts'
+import { reservedPrefix } from '../../../domain/built-in-targets.ts'
 import * as store from '../../../store/pools/pools.ts'
 import { tooManyPools } from '../../../workers/known-workers.ts'
 import { created, ok, route } from '../../route.ts'

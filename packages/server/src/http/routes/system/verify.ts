@@ -2,6 +2,7 @@ import { CarillonError } from '@carillon/contract'
 import { api } from '@carillon/contract/api'
 import { jobNotFound, withJob } from '../../../jobs/reference.ts'
 import { readKeptJob } from '../../../store/jobs/read.ts'
+import { readVerifiedHistory } from '../../../store/verification/history.ts'
 import { defaultLateAfterMs } from '../../../verification/installation.ts'
 import { verifyPart } from '../../../verification/report.ts'
 import { ok, route } from '../../route.ts'
@@ -36,3 +37,9 @@ export const verify = route(api.verify, async ({ query, caller }, { database, cl
   }
   return ok(await verifyPart(database, check, cursor ?? null))
 })
+
+const nothing = { occurrences: 0, missed: 0, doubled: 0, stuck: 0, wrong: 0, lost: 0, late: 0 }
+
+export const getVerified = route(api.getVerified, async (_, { database }) =>
+  ok((await readVerifiedHistory(database)) ?? { since: null, until: null, stuckNow: 0, total: nothing, hours: [] }),
+)

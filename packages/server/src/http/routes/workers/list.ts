@@ -1,8 +1,9 @@
-import { api, type Worker } from '@carillon/contract/api'
+import { api } from '@carillon/contract/api'
 import { cursorOf, idOfCursor } from '../../../executions/cursor.ts'
-import { type ListedWorker, readWorkers } from '../../../store/workers/list.ts'
+import { readWorkers } from '../../../store/workers/list.ts'
 import { ok, route } from '../../route.ts'
 import { ownerOf } from './owner.ts'
+import { viewOf } from './view.ts'
 
 const first = '00000000-0000-0000-0000-000000000000'
 
@@ -17,14 +18,5 @@ export const listWorkers = route(api.listWorkers, async ({ query, caller }, { da
     limit,
   })
   const last = workers.length === limit ? workers.at(-1) : undefined
-  return ok({ items: workers.map(view), nextCursor: last ? cursorOf(last.workerId) : null })
+  return ok({ items: workers.map(viewOf), nextCursor: last ? cursorOf(last.workerId) : null })
 })
-
-function view({ live, registeredAt, seenAt, ...worker }: ListedWorker): Worker {
-  return {
-    ...worker,
-    state: live ? 'LIVE' : 'SUSPECT',
-    registeredAt: new Date(registeredAt).toISOString(),
-    seenAt: new Date(seenAt).toISOString(),
-  }
-}

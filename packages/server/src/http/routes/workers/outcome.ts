@@ -6,7 +6,7 @@
  * suffers. A result that cannot be kept makes its execution FAILED for good; progress that cannot is left out.
  */
 import { CarillonError, type HeldExecution, type OutcomeInput } from '@carillon/contract'
-import { encodeJson, LogLines, type ReportedOutcome, reportedError } from '@carillon/sdk'
+import { encodeJson, LogLines, type ReportedLines, type ReportedOutcome, reportedError } from '@carillon/sdk'
 
 export function outcomeOf(said: OutcomeInput, now: number, tooLarge: HeldExecution[]): ReportedOutcome {
   const base = {
@@ -63,6 +63,12 @@ function jsonText(value: unknown, kind: 'result' | 'progress'): string | null | 
     if (error instanceof CarillonError) return error
     throw error
   }
+}
+
+export function boundedLines(said: ReportedLines['lines'], now: number): ReportedLines['lines'] {
+  const log = new LogLines()
+  for (const { at = now, text } of said) log.add(text, at)
+  return log.lines.map((text, at) => ({ at: log.times[at]!, text }))
 }
 
 function bounded(log: string[]): string[] {

@@ -1,8 +1,8 @@
 import { CarillonError, type ErrorDetail } from '@carillon/contract'
 import { api } from '@carillon/contract/api'
+import { reservedPrefix } from '../../../domain/built-in-targets.ts'
 import { newId } from '../../../domain/identity.ts'
 import { outsideWorkerId } from '../../../domain/outside-worker.ts'
-import { reservedPrefix } from '../../../jobs/target.ts'
 import { created, noContent, route } from '../../route.ts'
 import { ownerOf } from './owner.ts'
 

@@ -1,9 +1,9 @@
 import { CarillonError, type HeldExecution } from '@carillon/contract'
 import { api } from '@carillon/contract/api'
-import type { ReportedOutcome, WorkerReport } from '@carillon/sdk'
+import type { ReportedLines, ReportedOutcome, WorkerReport } from '@carillon/sdk'
 import { eventLoopYielder } from '../../../lib/event-loop-yielder.ts'
 import { ok, route } from '../../route.ts'
-import { outcomeOf, progressText } from './outcome.ts'
+import { boundedLines, outcomeOf, progressText } from './outcome.ts'
 import { ownerOf } from './owner.ts'
 
 export const reportExecutions = route(
@@ -27,10 +27,16 @@ export const reportExecutions = route(
       if (pause) await pause
       progress.push({ ...keyOf(said), progress: progressText(said, tooLarge) })
     }
+    const lines: ReportedLines[] = []
+    for (const said of body.lines ?? []) {
+      const pause = yieldIfDue()
+      if (pause) await pause
+      lines.push({ ...keyOf(said), from: said.from, lines: boundedLines(said.lines, now) })
+    }
     const began = (body.began ?? []).map(keyOf)
     // Without a known worker there is nothing to compare held executions with; the fences still decide about its outcomes.
     const held = worker ? (body.held?.map(keyOf) ?? null) : null
-    const answer = await workerSessions.report({ workerId, outcomes, began, progress, held }, owner)
+    const answer = await workerSessions.report({ workerId, outcomes, began, progress, lines, held }, owner)
     if (!worker) {
       throw new CarillonError('WORKER_UNKNOWN', {
         message: `the worker ${workerId} is not registered; its outcomes were still accepted where their fence holds`,

@@ -70,18 +70,23 @@ begin
 end $$;
 
 -- Removes rows older than the retention, oldest first, at most p_limit; answers how many. SECURITY DEFINER, for nodes: they may only add
--- to the audit. A trigger refuses to delete younger rows, for every role. Index: audit_pkey.
+-- to the audit. A trigger refuses to delete younger rows, for every role. Subscriptions that do not have them get a gap. Index: audit_pkey.
 create or replace function carillon.prune_audit(p_limit int) returns int
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_removed int;
+  v_ids bigint[];
 begin
   with oldest as (
-    select a.audit_id, a.at from carillon.audit a order by a.audit_id limit p_limit)
-  delete from carillon.audit a using oldest o, carillon.installation n
-  where a.audit_id = o.audit_id and o.at < clock_timestamp() - n.audit_retention_days * interval '1 day';
-  get diagnostics v_removed = row_count;
-  return v_removed;
+    select a.audit_id, a.at from carillon.audit a order by a.audit_id limit p_limit
+  ), gone as (
+    delete from carillon.audit a using oldest o, carillon.installation n
+    where a.audit_id = o.audit_id and o.at < clock_timestamp() - n.audit_retention_days * interval '1 day' returning a.audit_id)
+  select array_agg(g.audit_id) into v_ids from gone g;
+  if v_ids is null then
+    return 0;
+  end if;
+  perform carillon.record_gaps('AUDIT', (select max(i) from unnest(v_ids) i), v_ids);
+  return cardinality(v_ids);
 end $$;

@@ -1,4 +1,4 @@
--- Partitions of the ledger and of its endings, for nodes that do not own the tables: only an owner may create or drop one.
+-- Partitions of the ledger, of its endings and log lines, of runs and their steps, for nodes that do not own the tables: only an owner may create or drop one.
 -- SECURITY DEFINER; granted to carillon_node alone.
 
 -- Builds the partition that starts at p_from and attaches it. Harmless if it is there already. It is built aside and attached with
@@ -13,8 +13,12 @@ declare
   v_low uuid := carillon.first_id(p_from);
   v_high uuid := carillon.first_id(p_until);
 begin
-  if p_parent is null or p_parent not in ('executions', 'endings') or p_from < 0 or p_until <= p_from then
+  if p_parent is null or p_parent not in ('executions', 'endings', 'log_lines', 'dag_runs', 'dag_steps') or p_from < 0 or p_until <= p_from then
     raise exception 'carillon.create_partition: no such partition' using errcode = '22023';
+  end if;
+  -- Executions need them all. A node of the version before asks for the ledger's alone.
+  if p_parent = 'executions' then
+    perform carillon.create_partition(t, p_from, p_until) from unnest('{log_lines,dag_runs,dag_steps}'::text[]) t;
   end if;
   -- One node at a time; the others find it attached.
   perform pg_advisory_xact_lock(hashtext('carillon.' || v_name));
@@ -43,7 +47,7 @@ as $$
 declare
   v_name text := format('%s_p%s', p_parent, p_from);
 begin
-  if p_parent is null or p_parent not in ('executions', 'endings')
+  if p_parent is null or p_parent not in ('executions', 'endings', 'log_lines', 'dag_runs', 'dag_steps')
       or not exists (select from carillon.installation n where carillon.first_id(p_from) < n.floor_id) then
     raise exception 'carillon.drop_partition: only partitions below the floor are dropped' using errcode = '22023';
   end if;

@@ -37,8 +37,9 @@ as $$
 begin
   return query
   select e.execution_id, e.pool, e.lane, e.tag, e.state, case when e.attempt + e.releases = 0 then e.expires_at end, d.policy,
-    octet_length(d.payload), carillon.body_text(e.execution_id, e.job_id, e.tenant, e.pool, e.handler, e.attempt + 1,
-      carillon.ms(e.scheduled_for), carillon.ms(e.due_at), e.deadline_at, d.policy, d.payload, e.progress, e.labels, e.traceparent)
+    octet_length(d.payload) + coalesce(octet_length(g.text), 0), carillon.body_text(e.execution_id, e.job_id, e.tenant, e.pool, e.handler,
+      e.attempt + 1, carillon.ms(e.scheduled_for), carillon.ms(e.due_at), e.deadline_at, d.policy, d.payload, e.progress, e.labels,
+      e.traceparent) || coalesce(g.text, '')
   from unnest(p_ids) i(execution_id) join carillon.executions e on e.execution_id = i.execution_id
   left join lateral (
     select * from carillon.jobs y
@@ -47,7 +48,11 @@ begin
     select * from carillon.job_versions y
     where y.job_id = case when j.job_id is null then e.job_id end and y.version = e.job_version offset 0) v on true
   cross join lateral (
-    select coalesce(e.payload, j.payload, v.payload) payload, coalesce(e.policy, j.policy, v.policy) policy) d;
+    select coalesce(e.payload, j.payload, v.payload) payload, coalesce(e.policy, j.policy, v.policy) policy) d
+  -- Of a step: its run, and what it is given of those it depends on.
+  left join lateral (
+    select concat(',"dag":{"runId":"', x.execution_id, '","step":', to_json(e.name), ',"payload":', coalesce(x.payload, 'null'), ',' || e.inputs, '}') text
+    from carillon.dag_runs x where x.execution_id = case when e.origin = 'DAG' then e.job_id end offset 0) g on true;
 end $$;
 
 -- Whether `ready` carries a payload of this length, or LEASE reads it from the ledger: a long one would be written once more.

@@ -2,7 +2,7 @@
 -- move it from one table to the next between two statements. What moved away meanwhile, or is locked by a transaction
 -- ending it, is BUSY: the caller asks again in a transaction of its own, so no lock is held while waiting for another.
 --
--- Locks: leases by id (SKIP LOCKED: a report under way decides), executions by id, waiting, retries, ready.
+-- Locks: leases by id (SKIP LOCKED: a report under way decides), executions by id, blocked by id, waiting, retries, ready.
 -- A running execution ends through REPORT, which obeys the flag; the sweeper ends it after the grace.
 create or replace function carillon.cancel(
   p_ids uuid[], p_reason text, p_actor text, p_now timestamptz default null)
@@ -74,10 +74,10 @@ begin
   join carillon.lease_notes n on n.execution_id = i.id and n.fence = i.fence;
 end $$;
 
--- Ends those that stand in `waiting`, `retries`, `ready` or in quarantine, each in the state and for the reason given; answers which.
+-- Ends those that stand in `blocked`, `waiting`, `retries`, `ready` or in quarantine, each in the state and for the reason given; answers which.
 -- Only what stands there is locked: a ledger row that belongs to a running execution is left to its REPORT, which
 -- would otherwise wait for us while we wait for what it holds.
--- Locks: executions by id, waiting, retries, ready, quarantine.
+-- Locks: executions by id, blocked by id (with all that it will count down), waiting, retries, ready, quarantine.
 create or replace function carillon.end_pending(
   p_ids uuid[], p_states text[], p_reasons text[], p_actor text, p_now timestamptz) returns uuid[]
 language plpgsql volatile
@@ -96,6 +96,7 @@ begin
     join carillon.executions e on e.execution_id = i.execution_id   -- a join, which looks into one partition per id
     where e.state is null
       and (exists (select from carillon.waiting w where w.execution_id = e.execution_id)
+        or e.origin = 'DAG' and exists (select from carillon.blocked b where b.execution_id = e.execution_id)
         or exists (select from carillon.retries t where t.execution_id = e.execution_id)
         or exists (select from carillon.ready q where q.pool = e.pool and q.lane = e.lane and q.tag = e.tag
                      and q.execution_id = e.execution_id)
@@ -106,13 +107,16 @@ begin
     return v_ids;
   end if;
 
+  perform carillon.hold_blocked(v_ids, v_ids);
   perform from carillon.waiting w where w.execution_id = any (v_ids) order by w.execution_id for update;
   perform from carillon.retries t where t.execution_id = any (v_ids) order by t.execution_id for update;
   perform from unnest(v_ids) i(execution_id)
   join carillon.executions e on e.execution_id = i.execution_id
   join carillon.ready q on q.pool = e.pool and q.lane = e.lane and q.tag = e.tag and q.execution_id = e.execution_id
   order by q.pool, q.lane, q.tag, q.execution_id for update of q;
-  with gone_waiting as (
+  with gone_blocked as (
+    delete from carillon.blocked b where b.execution_id = any (v_ids) returning b.execution_id
+  ), gone_waiting as (
     delete from carillon.waiting w where w.execution_id = any (v_ids) returning w.execution_id
   ), gone_retries as (
     delete from carillon.retries t where t.execution_id = any (v_ids) returning t.execution_id
@@ -127,7 +131,7 @@ begin
       and carillon.lease_of(e.pool, e.lane, e.tag, e.execution_id, e.fence) is null
     returning z.execution_id)
   select array_agg(distinct g.execution_id) into v_ids from (
-    select * from gone_waiting union all select * from gone_retries union all select * from gone_ready
+    select * from gone_blocked union all select * from gone_waiting union all select * from gone_retries union all select * from gone_ready
     union all select * from gone_quarantine) g;
 
   v_gone := coalesce(v_ids, '{}');

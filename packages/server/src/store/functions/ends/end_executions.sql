@@ -4,7 +4,7 @@
 -- p_states null: all have SUCCEEDED. p_fences: under which each was held; one that has ended, or has come back under this fence or a
 -- later one, is left alone. Null: no lease held them, and the caller has locked them. p_entries: what their histories say of it.
 -- Answers which have ended. `due`: the earliest time at which something comes back because of it.
--- Locks: executions by id if they come sorted, then see release_waiting. Index: executions_pkey.
+-- Locks: executions by id if they come sorted, then see release_steps and release_waiting. Index: executions_pkey.
 create or replace function carillon.end_executions(
   p_now timestamptz, p_ids uuid[], p_states text[] default null, p_fences bigint[] default null, p_workers uuid[] default null,
   p_started_at timestamptz[] default null, p_results text[] default null, p_reasons text[] default null, p_errors jsonb[] default null,
@@ -15,6 +15,7 @@ language plpgsql volatile
 as $$
 declare
   v_guarded uuid[];
+  v_steps uuid[];
   -- Only the partitions of this range are opened.
   v_low uuid := p_ids[1];
   v_high uuid := p_ids[1];
@@ -33,18 +34,25 @@ begin
       releases = e.releases + coalesce(i.released, 0), started_at = coalesce(i.started_at, e.started_at),
       worker_id = coalesce(i.worker_id, e.worker_id), fence = coalesce(i.fence, e.fence),
       progress = coalesce(i.progress, e.progress), result = i.result, error = i.error,
-      log = case when i.log is null then e.log else right(coalesce(e.log, '') || i.log, 262144) end,
       history = case when i.entry is null then e.history else carillon.with_entry(e.history, i.entry) end
     from (
-      select * from unnest(p_ids, p_states, p_fences, p_workers, p_started_at, p_results, p_reasons, p_errors, p_progress, p_logs,
+      select * from unnest(p_ids, p_states, p_fences, p_workers, p_started_at, p_results, p_reasons, p_errors, p_progress,
         p_entries, p_releases)
-        u(id, state, fence, worker_id, started_at, result, reason, error, progress, log, entry, released) order by u.id) i
+        u(id, state, fence, worker_id, started_at, result, reason, error, progress, entry, released) order by u.id) i
     -- Named once more: however the planner takes the sides, and whatever it thinks of a partition, no other row is read.
     where e.execution_id = i.id and e.execution_id = any (p_ids) and e.execution_id between v_low and v_high
       and e.state is null and (i.fence is null or e.fence is null or e.fence < i.fence)
-    returning e.execution_id, case when e.guarded then e.job_id end guarded)
-  select coalesce(array_agg(w.execution_id), '{}'), array_agg(distinct w.guarded) filter (where w.guarded is not null)
-  into ended, v_guarded from written w;
+    returning e.execution_id, case when e.guarded then e.job_id end guarded, e.origin = 'DAG' step)
+  select coalesce(array_agg(w.execution_id), '{}'), array_agg(distinct w.guarded) filter (where w.guarded is not null),
+    array_agg(w.execution_id) filter (where w.step)
+  into ended, v_guarded, v_steps from written w;
+  if array_remove(p_logs, null) <> '{}' then
+    perform carillon.append_lines(p_now, array_agg(i.id), array_agg(i.fence), array_agg(e.attempt + coalesce(i.released, 0)), array_agg(i.log))
+    from unnest(p_ids, p_fences, p_logs, p_releases) i(id, fence, log, released)
+    join carillon.executions e on e.execution_id = i.id and e.execution_id = any (p_ids) and e.execution_id between v_low and v_high
+    where i.log is not null and (cardinality(ended) = cardinality(p_ids) or i.id = any (ended))
+    having count(*) > 0;
+  end if;
   if p_states is not null then
     perform carillon.record_ends(array_agg(e.execution_id), array_agg(e.tenant), array_agg(e.state))
     from unnest(p_ids, p_states) i(id, state) join carillon.executions e on e.execution_id = i.id
@@ -57,9 +65,12 @@ begin
       perform carillon.tell_attempts(ended, p_ids, p_outcomes, null, p_actors, p_now);
     end if;
   end if;
+  if v_steps is not null then
+    due := carillon.release_steps(v_steps, p_now);
+  end if;
   -- Only now, in a statement of its own: what began to wait while we waited for the ledger row is visible.
   if v_guarded is not null then
-    due := carillon.release_waiting(v_guarded, p_now);
+    due := least(due, carillon.release_waiting(v_guarded, p_now));
   end if;
 end $$;
 
@@ -81,10 +92,9 @@ begin
     update carillon.executions e
     set attempt = e.attempt + 1 - i.released, releases = e.releases + i.released, reason = i.reason, started_at = i.started_at,
       worker_id = i.worker_id, fence = i.fence, progress = coalesce(i.progress, e.progress), result = i.result, error = i.error,
-      log = case when i.log is null then e.log else right(coalesce(e.log, '') || i.log, 262144) end,
       history = carillon.with_entry(e.history, i.entry)
-    from unnest(p_ids, p_fences, p_workers, p_started_at, p_results, p_errors, p_progress, p_logs, p_entries, p_releases, p_outcomes,
-      p_reasons, p_dues) i(id, fence, worker_id, started_at, result, error, progress, log, entry, released, outcome, reason, due)
+    from unnest(p_ids, p_fences, p_workers, p_started_at, p_results, p_errors, p_progress, p_entries, p_releases, p_outcomes,
+      p_reasons, p_dues) i(id, fence, worker_id, started_at, result, error, progress, entry, released, outcome, reason, due)
     where e.execution_id = i.id and e.state is null and (e.fence is null or e.fence < i.fence)
     returning e.execution_id, e.job_id, e.tenant, e.pool, e.lane, i.outcome, i.due
   ), in_retries as (
@@ -93,6 +103,13 @@ begin
       case w.outcome when 'HANDED_BACK' then 'PENDING' else w.outcome end
     from written w cross join carillon.installation n)
   select coalesce(array_agg(w.execution_id), '{}') into v_back from written w;
+  if array_remove(p_logs, null) <> '{}' then
+    perform carillon.append_lines(p_now, array_agg(i.id), array_agg(i.fence), array_agg(e.attempt + coalesce(i.released, 0)), array_agg(i.log))
+    from unnest(p_ids, p_fences, p_logs, p_releases) i(id, fence, log, released)
+    join carillon.executions e on e.execution_id = i.id
+    where i.log is not null and (cardinality(v_back) = cardinality(p_ids) or i.id = any (v_back))
+    having count(*) > 0;
+  end if;
   if carillon.has_listeners(p_now) then
     perform carillon.tell_attempts(v_back, p_ids, p_outcomes, p_dues, p_actors, p_now);
   end if;

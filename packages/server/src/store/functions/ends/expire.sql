@@ -1,4 +1,4 @@
--- Start windows and deadlines whose time has come. What has not started is ended here; what runs past its deadline is
+-- Start windows and deadlines whose time has come, but for those of runs: see expire_runs. What has not started is ended here; what runs past its deadline is
 -- told to stop and ends through REPORT. What a concurrent end has locked keeps its entry for the next sweep. An
 -- entry counts only if the ledger still says so: a replay begins without. p_only: nothing but these, to find which one makes a
 -- call fail.
@@ -18,7 +18,7 @@ declare
   v_ended uuid[];
 begin
   select array_agg(d.execution_id), array_agg(d.kind) into v_ids, v_kinds from (
-    select d.execution_id, d.kind from carillon.deadlines d where d.due <= v_now and (p_only is null or d.execution_id = any (p_only))
+    select d.execution_id, d.kind from carillon.deadlines d where d.due <= v_now and d.kind <> 'RUN' and (p_only is null or d.execution_id = any (p_only))
     order by d.due limit p_limit for update skip locked) d;
   if v_ids is null then
     return;

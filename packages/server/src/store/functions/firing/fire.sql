@@ -165,8 +165,9 @@ begin
     insert into carillon.events (at, tenant, type, job_id, detail)
     select v_now, j.tenant, 'job.completed', j.job_id, carillon.job_detail(j.name, j.key, 'COMPLETED', j.version)
     from (select * from completed union all select * from gone) j
-    join carillon.event_listeners l on l.tenant = j.tenant and l.until > v_now
-    where exists (select from carillon.event_listeners h where h.until > v_now);
+    where exists (select from carillon.event_listeners h where h.until > v_now)
+      and ((select carillon.hears_all()) or exists (
+        select from carillon.event_listeners l where l.tenant = j.tenant and l.until > v_now));
     delete from carillon.schedules s where s.ctid = any (v_leaving);
   end if;
   return next;

@@ -51,7 +51,7 @@ begin
       deadline_sec = v_new.deadline_sec, overlap = v_new.overlap, pool = v_new.pool, lane = v_new.lane,
       handler = v_new.handler, payload = v_new.payload, policy = v_new.policy, labels = v_new.labels,
       key = v_new.key, managed_by = v_new.managed_by, run_local = v_new.run_local,
-      day_fields = coalesce(v_new.day_fields, 'EITHER')
+      day_fields = coalesce(v_new.day_fields, 'EITHER'), defined_at = v_now, defined_by = p_audit ->> 'actor'
     where j.job_id = p_id;
   end if;
   update carillon.jobs j set state = p_state, updated_at = v_now where j.job_id = p_id and j.state <> p_state;

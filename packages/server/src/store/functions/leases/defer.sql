@@ -24,9 +24,9 @@ begin
 
   with handed as (
     select i.execution_id, i.fence, coalesce(n.worker_id, l.worker_id) worker_id, l.leased_at, carillon.at(i.started_at) started_at,
-      i.log, i.actor, coalesce(n.began, l.began) began, coalesce(n.overdue_at, l.overdue_at) overdue_at
+      i.actor, coalesce(n.began, l.began) began, coalesce(n.overdue_at, l.overdue_at) overdue_at
     from unnest(v_numbers) m cross join lateral (
-      select p_ids[m] execution_id, p_fences[m] fence, p_started_at[m] started_at, p_logs[m] log, p_actors[m] actor) i
+      select p_ids[m] execution_id, p_fences[m] fence, p_started_at[m] started_at, p_actors[m] actor) i
     join carillon.leases l on l.lease_id = i.fence >> 10
     left join carillon.lease_notes n on n.execution_id = i.execution_id and n.fence = i.fence
     where coalesce(n.worker_id, l.worker_id) <> p_outside
@@ -43,11 +43,15 @@ begin
     update carillon.leases l set noted = true
     where l.lease_id = any (array(select h.fence >> 10 from handed h)) and not l.noted)
   update carillon.executions e
-  set log = case when h.log is null then e.log else right(coalesce(e.log, '') || h.log, 262144) end,
-      history = carillon.with_entry(e.history, jsonb_strip_nulls(jsonb_build_object(
+  set history = carillon.with_entry(e.history, jsonb_strip_nulls(jsonb_build_object(
         'at', carillon.ms(v_now), 'to', 'DEFERRED', 'actor', h.actor, 'fence', h.fence, 'workerId', h.worker_id,
         'startedAt', carillon.ms(coalesce(h.started_at, h.leased_at)))))
   from handed h where e.execution_id = h.execution_id;
+  if array_remove(p_logs, null) <> '{}' then
+    perform carillon.append_lines(v_now, array_agg(p_ids[m]), array_agg(p_fences[m]), array_agg(e.attempt + 1), array_agg(p_logs[m]))
+    from unnest(v_numbers) m join carillon.executions e on e.execution_id = p_ids[m]
+    where p_logs[m] is not null having count(*) > 0;
+  end if;
 
   select array_agg(
     case when i.execution_id = any (v_held) then 'ACCEPTED'

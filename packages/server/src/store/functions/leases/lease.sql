@@ -4,15 +4,16 @@
 -- leases since a lower lane had one; of p_turn leases at least one is reserved for the lower lanes, which give it back
 -- if they have no work. p_workers, p_prefetched: the groups of slots. p_groups, p_places: of each slot its group and its place there;
 -- the slots of a group are neighbours, and the n-th row taken goes to the n-th slot. A prefetched one has not begun until the worker
--- says so. p_only: nothing but these, to find which one makes a call fail.
+-- says so. p_lanes, p_tags, p_ids: nothing but these rows, in the order of lane and tag; those that are not there are passed over. p_from
+-- does not count then.
 -- Returns, for each group and lane, how many it got, how far the lane was read, and the executions as the JSON that goes to
 -- the worker, in the order of its slots: the node passes on what it does not have to read.
 -- Locks: ready (SKIP LOCKED), of what has expired executions (SKIP LOCKED): LEASE never waits. Nothing else competes for a row:
 -- CANCEL deletes it from `ready` first or finds its lease.
 -- Indexes: ready_pkey. The ledger is read only for what `ready` does not carry and for listeners.
-create or replace function carillon.lease(
+create or replace function carillon.lease_ready(
   p_pool text, p_from bigint[], p_since int[], p_turn int, p_workers uuid[], p_prefetched boolean[], p_groups int[], p_places int[],
-  p_now timestamptz, p_only uuid[] default null)
+  p_now timestamptz, p_lanes smallint[] default null, p_tags bigint[] default null, p_ids uuid[] default null)
 returns table (worker_id uuid, lane smallint, leased int, reached bigint, executions text)
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
@@ -57,15 +58,26 @@ begin
       v_limit := v_limit - least(v_limit, (p_since[v_lane + 1] + v_limit) / p_turn);
       continue when v_limit = 0;
     end if;
-    select array_agg(q.execution_id), array_agg(q.place), array_agg(q.tag), array_agg(q.body), count(*), max(q.tag), bool_or(q.special)
-    into v_ids, v_rows, v_tags, v_bodies, v_taken, v_reached, v_special
-    from (
-      select r.execution_id, r.tag, r.ctid place, r.body,
-        r.body is null or num_nonnulls(r.timeout_sec, r.grace_sec, r.heartbeat_timeout_sec, r.announce_start, r.expires_at) > 0 special
-      from carillon.ready r
-      where r.pool = p_pool and r.lane = v_lane and r.tag >= p_from[v_lane + 1]
-        and (p_only is null or r.execution_id = any (p_only))
-      order by r.tag, r.execution_id limit v_limit for update skip locked) q;
+    if p_ids is null then
+      select array_agg(q.execution_id), array_agg(q.place), array_agg(q.tag), array_agg(q.body), count(*), max(q.tag), bool_or(q.special)
+      into v_ids, v_rows, v_tags, v_bodies, v_taken, v_reached, v_special
+      from (
+        select r.execution_id, r.tag, r.ctid place, r.body,
+          r.body is null or num_nonnulls(r.timeout_sec, r.grace_sec, r.heartbeat_timeout_sec, r.announce_start, r.expires_at) > 0 special
+        from carillon.ready r
+        where r.pool = p_pool and r.lane = v_lane and r.tag >= p_from[v_lane + 1]
+        order by r.tag, r.execution_id limit v_limit for update skip locked) q;
+    else
+      select array_agg(q.execution_id), array_agg(q.place), array_agg(q.tag), array_agg(q.body), count(*), max(q.tag), bool_or(q.special)
+      into v_ids, v_rows, v_tags, v_bodies, v_taken, v_reached, v_special
+      from (
+        select r.* from unnest(p_lanes, p_tags, p_ids) k(lane, tag, id) cross join lateral (
+          select r.execution_id, r.tag, r.ctid place, r.body,
+            r.body is null or num_nonnulls(r.timeout_sec, r.grace_sec, r.heartbeat_timeout_sec, r.announce_start, r.expires_at) > 0 special
+          from carillon.ready r
+          where r.pool = p_pool and r.lane = v_lane and r.tag = k.tag and r.execution_id = k.id for update skip locked) r
+        where k.lane = v_lane limit v_limit) q;
+    end if;
     v_empty[v_lane + 1] := v_taken < v_limit;
     continue when v_taken = 0;
     p_from[v_lane + 1] := v_reached;   -- the second time, what the first took is not walked over
@@ -110,10 +122,25 @@ begin
           case when v_special then v_announces[g.nth] end announce_start) r)
     select p_workers[g.owner], v_lane, g.n, v_reached, g.text from grouped g;
     if carillon.has_listeners(v_now) then
-      perform carillon.tell_started(v_ids, v_now);
+      perform carillon.tell_leased(v_ids, array(select p_workers[coalesce(v_owners[g], g)] from unnest(v_groups) g), v_now);
     end if;
   end loop;
 end $$;
+
+-- For nodes of the version before: they look for the rows that p_only names.
+create or replace function carillon.lease(
+  p_pool text, p_from bigint[], p_since int[], p_turn int, p_workers uuid[], p_prefetched boolean[], p_groups int[], p_places int[],
+  p_now timestamptz, p_only uuid[] default null)
+returns table (worker_id uuid, lane smallint, leased int, reached bigint, executions text)
+language sql volatile
+as $$
+  select l.* from (
+    select array_agg(r.lane order by r.lane, r.tag) lanes, array_agg(r.tag order by r.lane, r.tag) tags,
+      array_agg(r.execution_id order by r.lane, r.tag) ids
+    from carillon.ready r where r.pool = p_pool and r.execution_id = any (p_only)) k
+  cross join lateral carillon.lease_ready(p_pool, p_from, p_since, p_turn, p_workers, p_prefetched, p_groups, p_places, p_now,
+    k.lanes, k.tags, case when p_only is not null then coalesce(k.ids, '{}') end) l;
+$$;
 
 -- Of rows of `ready` that are being leased, those that can be: with the bodies that were too long to be carried, each kind of rules a
 -- group of its own. p_groups: of each slot its group. Answers, by row: ids, tags, bodies, groups (from 1) and places; by group: its
@@ -181,7 +208,8 @@ begin
     where r.execution_id <> all (v_staying));
 end $$;
 
--- Ends executions whose start window has passed, as SKIPPED, unless they are locked; returns which.
+-- Ends executions whose start window has passed, as SKIPPED, unless they are locked; returns which. Steps are left to the sweeper: what
+-- counts down others may have to wait for them, and LEASE never waits.
 -- Locks: executions (SKIP LOCKED), then see release_waiting.
 create or replace function carillon.end_expired(p_ids uuid[], p_now timestamptz) returns uuid[]
 language plpgsql volatile
@@ -190,7 +218,7 @@ as $$
 declare
   v_held uuid[] := array(
     select e.execution_id from unnest(p_ids) i(execution_id) join carillon.executions e on e.execution_id = i.execution_id
-    where e.state is null order by e.execution_id for no key update of e skip locked);
+    where e.state is null and e.origin <> 'DAG' order by e.execution_id for no key update of e skip locked);
 begin
   return (carillon.end_executions(p_now, v_held, array_fill('SKIPPED'::text, array[cardinality(v_held)]),
     p_reasons => array_fill('EXPIRED'::text, array[cardinality(v_held)]))).ended;

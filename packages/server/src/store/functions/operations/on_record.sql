@@ -1,4 +1,4 @@
--- CANCEL and REPLAY of single executions on request, with a row in the audit in the same transaction. Bulk work has
+-- CANCEL, REPLAY and PURGE of single executions on request, with a row in the audit in the same transaction. Bulk work has
 -- one row for the operation.
 create or replace function carillon.cancel_on_record(
   p_ids uuid[], p_reason text, p_actor text, p_now timestamptz default null)
@@ -32,4 +32,19 @@ begin
     end if;
     return next;
   end loop;
+end $$;
+
+-- PURGED; KEPT: it is no dead letter of the tenant, or not any more. Locks: its row of endings. Index: the primary key.
+create or replace function carillon.purge_on_record(p_id uuid, p_tenant text, p_actor text, p_now timestamptz default null) returns text
+language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+  delete from carillon.endings n where n.execution_id = p_id and n.tenant = p_tenant and n.state = 'DEAD';
+  if not found then
+    return 'KEPT';
+  end if;
+  insert into carillon.audit (at, tenant, actor, action, subject)
+  values (coalesce(p_now, clock_timestamp()), p_tenant, p_actor, 'execution.purged', p_id::text);
+  return 'PURGED';
 end $$;

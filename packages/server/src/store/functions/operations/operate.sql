@@ -22,9 +22,9 @@ begin
   return true;
 end $$;
 
--- Takes up the operation that has waited longest, for as long as the lease: if nothing is heard of it, another node may.
--- Locks: operations (SKIP LOCKED). Index: operations_next.
-create or replace function carillon.take_operation(p_lease_ms int, p_now timestamptz default null)
+-- Takes up the operation of a kind that the node knows which has waited longest, for as long as the lease: if nothing is heard of
+-- it, another node may. Locks: operations (SKIP LOCKED). Index: operations_next.
+create or replace function carillon.take_known_operation(p_kinds text[], p_lease_ms int, p_now timestamptz default null)
 returns setof carillon.operations
 language sql volatile
 as $$
@@ -32,9 +32,17 @@ as $$
   set fence = o.fence + 1, next_at = coalesce(p_now, clock_timestamp()) + p_lease_ms * interval '1 millisecond'
   where o.operation_id = (
     select n.operation_id from carillon.operations n
-    where n.state = 'RUNNING' and n.next_at <= coalesce(p_now, clock_timestamp())
+    where n.state = 'RUNNING' and n.next_at <= coalesce(p_now, clock_timestamp()) and n.kind = any (p_kinds)
     order by n.next_at limit 1 for update skip locked)
   returning o.*
+$$;
+
+-- For nodes of before 0017_copies.sql, to which every other kind is a RETRY.
+create or replace function carillon.take_operation(p_lease_ms int, p_now timestamptz default null)
+returns setof carillon.operations
+language sql volatile
+as $$
+  select * from carillon.take_known_operation('{CANCEL,RETRY,PURGE,BACKFILL}', p_lease_ms, p_now)
 $$;
 
 -- True: the operation is still ours, and locked.

@@ -3,7 +3,7 @@
 -- Start window and deadline were those of the first life; the sweeper passes over what is left of them.
 -- Locks: schedules by id, executions by id (those asked for and those live of the same jobs, in one go), endings, retries.
 create or replace function carillon.replay(p_ids uuid[], p_actor text, p_now timestamptz default null)
-returns table (execution_id uuid, verdict text)   -- REPLAYED, OVERLAP, NOT_ENDED, TOO_OLD
+returns table (execution_id uuid, verdict text)   -- REPLAYED, OVERLAP, NOT_ENDED, TOO_OLD, STEP
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
@@ -24,7 +24,7 @@ begin
   join carillon.executions e on e.execution_id = i
   order by e.execution_id for no key update of e;
   for v_row in
-    select e.execution_id, e.job_id, e.tenant, e.pool, e.lane, e.state, j.overlap, n.floor_id, n.shard_count
+    select e.execution_id, e.job_id, e.origin, e.tenant, e.pool, e.lane, e.state, j.overlap, n.floor_id, n.shard_count
     from (select distinct i from unnest(p_ids) i) i join carillon.executions e on e.execution_id = i.i
     cross join carillon.installation n left join carillon.jobs j on j.job_id = e.job_id
     order by e.execution_id
@@ -32,6 +32,8 @@ begin
     execution_id := v_row.execution_id;
     if v_row.state is null or v_row.state not in ('DEAD', 'CANCELLED') then
       verdict := 'NOT_ENDED';
+    elsif v_row.origin = 'DAG' then
+      verdict := 'STEP';   -- those that waited for it have been told: its run is retried instead
     elsif v_row.execution_id < v_row.floor_id then
       verdict := 'TOO_OLD';   -- its partition is going
     elsif v_row.overlap <> 'ALLOW' and 'SKIP' = all (carillon.overlap_verdicts(

@@ -70,6 +70,8 @@ begin
       or exists (select from carillon.running r join carillon.executions e on e.execution_id = r.execution_id
                  where e.pool = p_pool)
       or exists (select from carillon.waiting w join carillon.executions e on e.execution_id = w.execution_id
+                 where e.pool = p_pool)
+      or exists (select from carillon.blocked b join carillon.executions e on e.execution_id = b.execution_id
                  where e.pool = p_pool) then
     return 'EXECUTIONS';
   elsif exists (select from carillon.jobs j where j.pool = p_pool and j.state in ('ACTIVE', 'PAUSED')) then

@@ -263,7 +263,7 @@ language sql stable
 return exists (select from carillon.executions e where e.execution_id = p_id
     and carillon.lease_of(e.pool, e.lane, e.tag, e.execution_id, e.fence) is not null)
   or exists (select from carillon.retries t where t.execution_id = p_id)
-  or exists (select from carillon.waiting w where w.execution_id = p_id)
+  or exists (select from carillon.waiting w where w.execution_id = p_id) or exists (select from carillon.blocked b where b.execution_id = p_id)
   or exists (select from carillon.executions e join carillon.ready q on q.pool = e.pool and q.lane = e.lane and q.tag = e.tag
     and q.execution_id = e.execution_id where e.execution_id = p_id);
 

@@ -19,13 +19,15 @@ begin
   select i.ordinal, e.execution_id, e.job_id, e.job_version, coalesce(e.name, j.name, v.name), e.tenant, e.pool, e.lane,
     e.handler, e.origin, carillon.ms(e.scheduled_for), carillon.ms(e.due_at), carillon.ms(e.fired_at),
     carillon.ms(case when e.state is not null then e.started_at else r.leased_at end), carillon.ms(e.finished_at),
-    coalesce(e.state, case when r.execution_id is not null then 'RUNNING' end, t.state, 'PENDING'), e.reason,
+    coalesce(e.state, case when r.execution_id is not null then 'RUNNING' end, t.state, case when b.execution_id is not null then 'BLOCKED' end,
+      'PENDING'), e.reason,
     coalesce(r.attempt, e.attempt), coalesce(r.worker_id, e.worker_id), coalesce(r.fence, e.fence),
     coalesce(r.progress, e.progress), e.result, coalesce(e.payload, j.payload, v.payload),
     coalesce(e.policy, j.policy, v.policy), e.error, e.labels, e.traceparent, e.skipped_count, e.history
   from unnest(p_tenants, p_ids) with ordinality i(tenant, execution_id, ordinal)
   join carillon.executions e on e.execution_id = i.execution_id and e.tenant = i.tenant
   left join carillon.retries t on t.execution_id = case when e.state is null then e.execution_id end
+  left join carillon.blocked b on b.execution_id = case when e.state is null and e.origin = 'DAG' then e.execution_id end
   left join lateral (
     select * from carillon.held(e) where e.state is null and t.execution_id is null) r on true
   left join carillon.jobs j on j.job_id = case when e.job_version is not null then e.job_id end

@@ -34,7 +34,7 @@ begin
     raise exception using errcode = 'CA001';
   end if;
   if p_jobs is not null then
-    v_made := array(select * from carillon.create_jobs(p_jobs));
+    v_made := array(select * from carillon.create_jobs(p_jobs, p_actor));
     if cardinality(v_made) < jsonb_array_length(p_jobs) then
       raise exception using errcode = 'CA001';
     end if;

@@ -32,6 +32,6 @@ begin
     p_policies, p_labels, p_traceparents, p_bodies, p_now);
   p_from[p_lanes[1] + 1] := least(p_from[p_lanes[1] + 1], v_tag);
   return query select false, v_tag, l.worker_id, l.lane, l.leased, l.reached, l.executions
-  from (values (1)) one left join carillon.lease(p_pools[1], p_from, p_since, p_turn, p_workers, p_prefetched, p_groups,
+  from (values (1)) one left join carillon.lease_ready(p_pools[1], p_from, p_since, p_turn, p_workers, p_prefetched, p_groups,
     p_places, p_now) l on true;
 end $$;

@@ -14,3 +14,8 @@ begin atomic
     select max(b.ordinal) from jsonb_array_elements(p_history) with ordinality b(entry, ordinal)
     where b.entry ->> 'reason' in ('REPLAYED', 'BACKFILLED')), 0);
 end;
+
+-- The name of an error, by which executions are filtered and grouped; '': there is none.
+create or replace function carillon.error_name(error jsonb) returns text
+  language sql immutable parallel safe
+  return left(coalesce(error ->> 'name', ''), 200);

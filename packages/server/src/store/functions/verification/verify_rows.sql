@@ -67,7 +67,9 @@ begin
     select r.*, coalesce(j.type in ('ONE_SHOT', 'DELAYED'), true) once, case
       when r.state is null then null   -- see below
       when r.state = 'SUCCEEDED' and (r.fence is null or r.worker_id is null or r.started_at is null or r.reason is not null)
-        or r.state = 'SKIPPED' and (r.fence is not null or r.started_at is not null or r.attempt + r.releases > 0)
+        -- One that a person had replayed keeps the fence of its former life: older reports are refused by it.
+        or r.state = 'SKIPPED' and (r.started_at is not null or r.attempt + r.releases > 0
+          or r.fence is not null and not coalesce(r.history @> '[{"reason": "REPLAYED"}]', false))
         or r.state <> 'SKIPPED' and r.skipped_last is not null or r.fence > v_fence then 'STATE'
       -- What ended otherwise says so in its history, but for what was CANCELLED when it was put on record.
       when (r.state = 'DEAD' or r.state = 'CANCELLED' and r.finished_at <> r.fired_at)
@@ -81,6 +83,8 @@ begin
       when r.finished_at < r.fired_at - v_slack or r.finished_at > v_now + v_slack then 'TIMES'
       when r.state = 'SKIPPED' and not case
         when r.reason = 'EXPIRED' then coalesce(r.expires_at <= r.finished_at, false)
+        when r.origin = 'DAG' then r.reason in ('DEPENDENCY_FAILED', 'DEPENDENCY_SKIPPED', 'CONDITION_FALSE', 'CONDITION_FAILED',
+          'INPUTS_TOO_LARGE')
         -- The others are decided when the occurrence is put on record, and never after.
         when r.finished_at <> r.fired_at then false
         when r.reason = 'OVERLAP' then r.guarded and r.origin in ('SCHEDULE', 'TRIGGER')
@@ -102,7 +106,9 @@ begin
   ), told as (
     select g.execution_id id, g.job_id, g.tenant, g.scheduled_for, g.origin, g.once, coalesce(g.why, case
       when g.job_id = g.execution_id and carillon.time_of(g.execution_id) <> carillon.ms(g.scheduled_for)
-        or g.fired_at < g.due_at - v_slack and g.reason is distinct from 'EDITED' or g.fired_at > v_now + v_slack then 'TIMES'
+        -- A step is due when those it depends on have ended, and on record before.
+        or g.fired_at < g.due_at - v_slack and g.reason is distinct from 'EDITED' and g.origin <> 'DAG' or g.fired_at > v_now + v_slack
+        then 'TIMES'
       -- A job that recurs goes after its last row.
       when g.job_version is not null and not g.known and g.job_id <> g.execution_id and g.state is distinct from 'SKIPPED'
         then 'JOB_GONE' end) why
@@ -144,7 +150,10 @@ begin
       where x.execution_id > p_after and x.execution_id <= v_last and x.execution_id < p_before
       union all
       select x.execution_id, null from carillon.waiting x
-      where x.execution_id > p_after and x.execution_id <= v_last and x.execution_id < p_before) h
+      where x.execution_id > p_after and x.execution_id <= v_last and x.execution_id < p_before
+      union all
+      select x.execution_id, null from carillon.blocked x
+      where x.execution_id <> x.run_id and x.execution_id > p_after and x.execution_id <= v_last and x.execution_id < p_before) h
     left join carillon.executions e on e.execution_id = h.execution_id
     where p_job is null and (e.execution_id is null or e.state is not null)
       and (p_tenant is null or coalesce(e.tenant, h.tenant) = p_tenant)
@@ -192,6 +201,8 @@ begin
         then 'WORKER_LOST'
       when r.execution_id is not null then null
       when e.expires_at < p_due and e.attempt + e.releases = 0 then 'START_OVERDUE'
+      -- All that it waited for has ended, and nobody took it up.
+      when b.remaining = 0 and not b.held then 'WAITS_FOR_NOTHING'
       when t.due < p_due then 'RETRY_OVERDUE'
       -- It waits, and no other one of its job is under way, or was a moment ago: most likely that would be one of the last.
       when y.execution_id is not null and (
@@ -205,9 +216,10 @@ begin
     left join lateral carillon.held(e.*) r on true
     left join carillon.retries t on t.execution_id = i.execution_id
     left join carillon.waiting y on y.execution_id = i.execution_id
+    left join carillon.blocked b on b.execution_id = i.execution_id
     left join carillon.ready q on q.pool = e.pool and q.lane = e.lane and q.tag = e.tag and q.execution_id = e.execution_id
     cross join lateral (
-      select num_nonnulls(r.execution_id, t.execution_id, y.execution_id, q.execution_id) holders) h) o
+      select num_nonnulls(r.execution_id, t.execution_id, y.execution_id, b.execution_id, q.execution_id) holders) h) o
   where o.why is not null;
 end $$;
 

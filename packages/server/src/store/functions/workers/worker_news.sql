@@ -33,6 +33,7 @@ begin
   return v_begun;
 end $$;
 
+-- Listeners are told of progress once a second and execution: the first one that arrives in it.
 create or replace function carillon.store_progress(
   p_ids uuid[], p_fences bigint[], p_progress text[], p_now timestamptz default null) returns void
 language plpgsql volatile
@@ -40,13 +41,24 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bit
 set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 as $$
 declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_numbers int[] := carillon.hold_leases(p_ids, p_fences, true);
+  v_told int[];
 begin
+  if carillon.has_listeners(v_now) then
+    v_told := array(
+      select m from unnest(v_numbers) m left join carillon.lease_notes n on n.execution_id = p_ids[m] and n.fence = p_fences[m]
+      where p_progress[m] is not null
+        and (n.progress is null or date_trunc('second', n.heartbeat_at) < date_trunc('second', v_now)));
+  end if;
   insert into carillon.lease_notes as x (execution_id, fence, progress, heartbeat_at)
-  select i.id, i.fence, i.progress, coalesce(p_now, clock_timestamp())
+  select i.id, i.fence, i.progress, v_now
   from unnest(v_numbers) m cross join lateral (select p_ids[m] id, p_fences[m] fence, p_progress[m] progress) i
   order by i.id
   on conflict (execution_id) do update set progress = coalesce(excluded.progress, x.progress), heartbeat_at = excluded.heartbeat_at
     where x.fence = excluded.fence;
   perform carillon.mark_noted(array(select p_fences[m] from unnest(v_numbers) m));
+  if v_told <> '{}' then
+    perform carillon.tell_progress(array_agg(p_ids[m]), array_agg(p_fences[m]), array_agg(p_progress[m]), v_now) from unnest(v_told) m;
+  end if;
 end $$;

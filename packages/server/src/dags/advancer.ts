@@ -1,0 +1,184 @@
+/**
+ * The shard leader's work for runs of graphs: it takes up what waits for nothing more. Of a step it reads the results of those it
+ * depends on, decides whether it runs, and makes it ready with a tag of its own or skips it; of a run it writes how it ended.
+ *
+ * What must stay true: whatever ends a step has counted it down, in its own transaction, wherever it waits to be counted; this only reads
+ * what has reached zero. ADVANCE looks again, under its locks, and writes nothing if this node leads the shard no more. So a node that
+ * dies between two steps leaves nothing undone that the next leader does not find.
+ */
+
+import { decideStep, type Outcome, skipped, verdictOf } from '../domain/dag/advance.ts'
+import type { Flow } from '../domain/fairness.ts'
+import { stepId } from '../domain/identity.ts'
+import type { Leadership, LedShard } from '../leadership/port.ts'
+import { bisect } from '../lib/bisect.ts'
+import type { Clock } from '../lib/clock.ts'
+import { Loop } from '../lib/loop.ts'
+import type { Service } from '../lib/service.ts'
+import type { Logger } from '../observability/logger.ts'
+import type { Signals } from '../signals/port.ts'
+import {
+  type Advance,
+  type Advanced,
+  advance,
+  holdBack,
+  type Released,
+  readOutcomes,
+  readReleased,
+} from '../store/dags/advance.ts'
+import type { Database } from '../store/database.ts'
+import { isOfData } from '../store/trouble.ts'
+import { RunDefinitions } from './run-definitions.ts'
+
+export interface AdvancerOptions {
+  database: Database
+  leadership: Leadership
+  signals: Signals
+  clock: Clock
+  tag: (flows: readonly Flow[]) => Promise<number[]>
+  pollMs: number
+  logger: Logger
+  /** Called after the commit with steps that ended so. */
+  onEnded?: (state: 'SKIPPED' | 'CANCELLED', executionIds: string[]) => void
+}
+
+const batchSize = 500
+
+const nothing = { reason: null, inputs: null, error: null }
+type Decided = { item: Released } & Omit<Advance, 'executionId' | 'runId' | 'tag'>
+
+export class Advancer implements Service {
+  readonly #options: AdvancerOptions
+  readonly #definitions: RunDefinitions
+  readonly #loop: Loop
+  #unsubscribe: (() => void)[] = []
+
+  constructor(options: AdvancerOptions) {
+    this.#options = options
+    this.#definitions = new RunDefinitions(options.database)
+    const { pollMs: everyMs, logger } = options
+    this.#loop = new Loop({ name: 'advance of runs', everyMs, logger, runOnce: () => this.runOnce() })
+  }
+
+  async start(): Promise<void> {
+    const { signals, leadership, clock } = this.#options
+    this.#unsubscribe = [
+      leadership.onChange(() => this.#loop.wake()),
+      signals.subscribe((signal) => {
+        if (signal.kind === 'DUE' && signal.at <= clock.now() + 1) this.#loop.wake()
+      }),
+    ]
+    await this.#loop.start()
+  }
+
+  async stop(): Promise<void> {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe()
+    await this.#loop.stop()
+  }
+
+  /** Until nothing is left to be taken up. */
+  async runOnce(): Promise<void> {
+    for (;;) {
+      const shards = this.#options.leadership.shards()
+      if (shards.length === 0) return
+      const released = await readReleased(this.#options.database, shards, batchSize)
+      if (released.length === 0) return
+      const { done, bad, stoppedBy } = await bisect(released, {
+        work: (part) => this.#advance(part, shards),
+        isOwn: (error) => isOfData(error) || error instanceof UnknownStep,
+      })
+      await this.#holdBack(bad)
+      if (stoppedBy) throw stoppedBy.error
+      // What is released meanwhile wakes the loop again. A full batch may not have been all; what ADVANCE ended may have released more.
+      const more = released.length === batchSize || done.some(({ answer }) => answer.due)
+      if (!more || !done.some(({ answer }) => isChange(answer))) return
+    }
+  }
+
+  async #advance(released: Released[], shards: readonly LedShard[]): Promise<Advanced> {
+    const { database, tag, signals, onEnded } = this.#options
+    const decided = await this.#decide(released)
+    const ready = decided.filter(({ verdict }) => verdict === 'READY' || verdict === 'WAIT')
+    const tags = await tag(ready.map(({ item }) => item))
+    const tagOf = new Map(ready.map(({ item }, i) => [item.executionId, tags[i]!]))
+    const led = new Set(released.map(({ shard }) => shard))
+    const advanced = await advance(
+      database,
+      shards.filter(({ shard }) => led.has(shard)),
+      decided.map(({ item: { executionId, runId }, ...rest }) => ({
+        executionId,
+        runId,
+        ...rest,
+        tag: tagOf.get(executionId) ?? -1,
+      })),
+    )
+    for (const { pool, lane, tag } of advanced.queued) signals.publish({ kind: 'READY', pool, lane, tag })
+    for (const [state, ids] of [
+      ['SKIPPED', advanced.skipped],
+      ['CANCELLED', advanced.cancelled],
+    ] as const) {
+      if (ids.length === 0) continue
+      onEnded?.(state, ids)
+      signals.publish({ kind: 'ENDED', executionIds: ids })
+    }
+    this.#definitions.forget(advanced.ended)
+    return advanced
+  }
+
+  async #decide(released: Released[]): Promise<Decided[]> {
+    const steps = released.filter(({ executionId, runId }) => executionId !== runId)
+    const definitions = await this.#definitions.of(steps.map(({ runId }) => runId))
+    const stepOf = ({ runId, number }: Released) => {
+      const step = number === null ? undefined : definitions.get(runId)?.[number]
+      if (step === undefined) throw new UnknownStep(runId)
+      return step
+    }
+    const willRun = steps.filter((item) => verdictOf(stepOf(item).runIf, item) === 'READY')
+    const wanted = new Set(willRun.flatMap((item) => stepOf(item).dependsOn.map((place) => stepId(item.runId, place))))
+    const outcomes = new Map<string, Outcome>()
+    for (const { executionId, ...outcome } of await readOutcomes(this.#options.database, [...wanted])) {
+      outcomes.set(executionId, outcome)
+    }
+    return released.map((item) => {
+      if (item.executionId === item.runId) return { item, verdict: 'END', ...nothing }
+      const step = stepOf(item)
+      const verdict = verdictOf(step.runIf, item)
+      if (verdict !== 'READY') return { item, ...skipped(verdict) }
+      const of = definitions.get(item.runId)!
+      const outcomeOf = (place: number) => outcomes.get(stepId(item.runId, place))
+      const ended = step.dependsOn.map((place) => ({ name: of[place]!.name, outcome: outcomeOf(place) }))
+      const decided = decideStep(step.when, ended)
+      return decided.verdict === 'READY' && step.waitFor !== null
+        ? { item, ...decided, verdict: 'WAIT' }
+        : { item, ...decided }
+    })
+  }
+
+  /** One bad row never stops the others. Its run is resumed by a person when the cause is gone. */
+  async #holdBack(bad: readonly { item: Released; error: unknown }[]): Promise<void> {
+    if (bad.length === 0) return
+    const { database, logger } = this.#options
+    await holdBack(
+      database,
+      bad.map(({ item }) => item.executionId),
+    )
+    for (const { item, error } of bad.slice(0, 20)) {
+      const { runId, executionId } = item
+      logger.error(
+        { err: error, runId, executionId },
+        'a step cannot be made ready and is held back; resume its run to try again',
+      )
+    }
+  }
+}
+
+function isChange({ moved, skipped, cancelled, ended, due }: Advanced): boolean {
+  return due || moved.length + skipped.length + cancelled.length + ended.length > 0
+}
+
+/** A row of `blocked` whose run or step is not there, or not so. */
+class UnknownStep extends Error {
+  constructor(runId: string) {
+    super(`the run ${runId} has no such step`)
+  }
+}

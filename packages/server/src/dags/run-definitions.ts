@@ -1,0 +1,79 @@
+/** The steps of runs, as they were when the runs were created: they never change, so what was read once is kept for a while. */
+
+import type { Awaited, RunCondition } from '@carillon/contract'
+import { readRunDefinitions } from '../store/dags/runs.ts'
+import type { Database } from '../store/database.ts'
+import { parseSteps } from './steps-text.ts'
+
+/** What has to be known of a step to advance its run. Its number is its place. */
+export interface RunStep {
+  name: string
+  /** Places. */
+  dependsOn: number[]
+  runIf: RunCondition
+  when: string | null
+  waitFor: Awaited | null
+}
+
+/** From JSON text, in which each step comes after those it depends on. */
+export function runSteps(text: string): RunStep[] {
+  const steps = parseSteps(text)
+  const places = new Map(steps.map(({ name }, place) => [name, place]))
+  return steps.map(({ name, dependsOn = [], runIf = 'ALL_SUCCEEDED', when = null, waitFor = null }) => ({
+    name,
+    dependsOn: dependsOn.map((each) => places.get(each)!),
+    runIf,
+    when,
+    waitFor,
+  }))
+}
+
+/** Steps of all runs together that are kept. */
+const mostSteps = 50_000
+
+export class RunDefinitions {
+  readonly #database: Database
+  /** Oldest first. */
+  readonly #kept = new Map<string, RunStep[]>()
+  #steps = 0
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** By run; one that is not there is left out. */
+  async of(runIds: readonly string[]): Promise<Map<string, RunStep[]>> {
+    const found = new Map<string, RunStep[]>()
+    const missing: string[] = []
+    for (const runId of new Set(runIds)) {
+      const kept = this.#kept.get(runId)
+      if (kept) found.set(runId, kept)
+      else missing.push(runId)
+    }
+    if (missing.length === 0) return found
+    for (const { runId, steps } of await readRunDefinitions(this.#database, missing)) {
+      const parsed = runSteps(steps)
+      found.set(runId, parsed)
+      this.#keep(runId, parsed)
+    }
+    return found
+  }
+
+  forget(runIds: readonly string[]): void {
+    for (const runId of runIds) {
+      const kept = this.#kept.get(runId)
+      if (!kept) continue
+      this.#steps -= kept.length
+      this.#kept.delete(runId)
+    }
+  }
+
+  #keep(runId: string, steps: RunStep[]): void {
+    this.#kept.set(runId, steps)
+    this.#steps += steps.length
+    for (const oldest of this.#kept.keys()) {
+      if (this.#steps <= mostSteps) break
+      this.forget([oldest])
+    }
+  }
+}

@@ -1,0 +1,117 @@
+/** What the leader of a shard does with steps and runs that wait for nothing more. See functions/dags/advance.sql. */
+import { bigints, jsonbs, texts, uuids } from '../arrays.ts'
+import type { Database } from '../database.ts'
+import { type QueuedWork, queuedOf } from '../rows.ts'
+import type { LedShard } from '../shards/claim.ts'
+
+/** A step, or a run itself (`number` null), that waits for nothing more. */
+export interface Released {
+  executionId: string
+  runId: string
+  shard: number
+  /** Of those it waited for. */
+  failed: number
+  skipped: number
+  number: number | null
+  tenant: string
+  pool: string
+  lane: number
+}
+
+export async function readReleased(
+  database: Database,
+  shards: readonly LedShard[],
+  limit: number,
+): Promise<Released[]> {
+  return database.query<Released>(
+    'read-released',
+    `select execution_id "executionId", run_id "runId", shard, failed, skipped, number, tenant, pool, lane
+     from carillon.read_released($1, $2)`,
+    [shards.map(({ shard }) => shard), limit],
+  )
+}
+
+/** How steps have ended: `result` is JSON text. Index: executions_pkey. */
+export async function readOutcomes(
+  database: Database,
+  ids: string[],
+): Promise<{ executionId: string; state: string | null; result: string | null }[]> {
+  if (ids.length === 0) return []
+  return database.query(
+    'read-outcomes',
+    `select e.execution_id "executionId", e.state, e.result
+     from unnest($1::uuid[]) i(id) join carillon.executions e on e.execution_id = i.id`,
+    [uuids(ids)],
+  )
+}
+
+export interface Advance {
+  executionId: string
+  runId: string
+  /** WAIT: it waits for a signal. END: it is a run. */
+  verdict: 'READY' | 'WAIT' | 'SKIPPED' | 'END'
+  reason: string | null
+  tag: number
+  /** Members of a JSON object. */
+  inputs: string | null
+  /** Why its condition could not be answered. */
+  error: { name: string; message: string } | null
+}
+
+export interface Advanced {
+  moved: string[]
+  queued: QueuedWork[]
+  skipped: string[]
+  cancelled: string[]
+  /** Runs. */
+  ended: string[]
+  /** Something else waits for nothing more. */
+  due: boolean
+}
+
+export async function advance(
+  database: Database,
+  shards: readonly LedShard[],
+  items: readonly Advance[],
+): Promise<Advanced> {
+  const rows = await database.query<{
+    moved: string[] | null
+    queued: [string, number, number, number][] | null
+    skipped: string[] | null
+    cancelled: string[] | null
+    ended: string[] | null
+    due: boolean
+  }>('advance', 'select * from carillon.advance($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)', [
+    shards.map((s) => s.shard),
+    shards.map((s) => s.epoch),
+    uuids(items.map((i) => i.executionId)),
+    uuids(items.map((i) => i.runId)),
+    texts(items.map((i) => i.verdict)),
+    texts(items.map((i) => i.reason)),
+    bigints(items.map((i) => i.tag)),
+    texts(items.map((i) => i.inputs)),
+    jsonbs(items.map((i) => i.error && JSON.stringify(i.error))),
+    database.now,
+  ])
+  const row = rows[0]
+  return {
+    moved: row?.moved ?? [],
+    queued: queuedOf(row?.queued ?? null),
+    skipped: row?.skipped ?? [],
+    cancelled: row?.cancelled ?? [],
+    ended: row?.ended ?? [],
+    due: row?.due ?? false,
+  }
+}
+
+/** Nobody takes these up until their run is resumed. */
+export async function holdBack(database: Database, ids: string[]): Promise<void> {
+  await database.query(
+    'hold-back',
+    `update carillon.blocked b set held = true
+     where b.execution_id = any (array(
+       select x.execution_id from carillon.blocked x where x.execution_id = any ($1::uuid[]) and x.remaining = 0
+       order by x.execution_id for update))`,
+    [ids],
+  )
+}

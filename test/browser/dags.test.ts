@@ -1,7 +1,7 @@
 /** Graphs and their runs: watched, started, cancelled, paused, retried from the step that failed. */
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { expectAccessible, expectNoSidewaysScroll, openBrowser } from '../support/browser.ts'
+import { expectAccessible, expectNoSidewaysScroll, openBrowser, pressInTurn } from '../support/browser.ts'
 import { until } from '../support/until.ts'
 import { dagRig, graph } from './dag-rig.ts'
 import { signIn } from './run-rig.ts'
@@ -215,10 +215,12 @@ describe('the list', () => {
     await dialog.getByText(/This is not JSON/).waitFor()
     await dialog.getByLabel('Payload of this run').fill('{"day": "2030-02-01"}')
     await dialog.getByRole('button', { name: 'Start run' }).click()
+    // The address changes first. Until the view of the run is loaded, the dialog stays open, with the payload in it.
     await page.waitForURL('**/dag-runs/*')
+    await page.getByRole('heading', { name: 'Nightly load', level: 1 }).waitFor()
+    await dialog.waitFor({ state: 'detached' })
     await page.getByText('"2030-02-01"').waitFor()
-    await page.keyboard.press('g')
-    await page.keyboard.press('g')
+    await pressInTurn(page, 'g', 'g')
     await page.waitForURL('**/dags')
     await page
       .getByRole('list', { name: /Latest runs of Nightly load/ })

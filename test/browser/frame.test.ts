@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { createApiKey } from '../../packages/server/src/administration/api-keys.ts'
 import { startCarillon } from '../integration/cli/cli.ts'
-import { expectAccessible, expectNoSidewaysScroll, openBrowser } from '../support/browser.ts'
+import { expectAccessible, expectNoSidewaysScroll, openBrowser, pressInTurn } from '../support/browser.ts'
 import { httpNode } from '../support/http-node.ts'
 import { createDatabase } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
@@ -33,8 +33,7 @@ it('is worked by keys alone', async () => {
   await using browser = await openBrowser(node.url)
   const { page, complaints } = browser
   await page.getByRole('heading', { level: 1 }).waitFor()
-  await page.keyboard.press('g')
-  await page.keyboard.press('j')
+  await pressInTurn(page, 'g', 'j')
   await page.waitForURL('**/jobs')
   await page.keyboard.press('?')
   await page.getByRole('dialog', { name: 'Keys' }).waitFor()

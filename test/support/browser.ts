@@ -50,6 +50,14 @@ export async function openBrowser(url: string, options: BrowserOptions = {}): Pr
   }
 }
 
+/**
+ * Presses keys that belong together, such as `g` and a letter. All are sent before the first is answered: on a slow machine, waiting for
+ * each would take longer than the page allows between them.
+ */
+export async function pressInTurn(page: Page, ...keys: readonly string[]): Promise<void> {
+  await Promise.all(keys.flatMap((key) => [page.keyboard.down(key), page.keyboard.up(key)]))
+}
+
 /** Fails with what axe finds that is serious or critical. */
 export async function expectAccessible(page: Page): Promise<void> {
   // Not as a script element: the policy of the page would refuse it, as it should.

@@ -223,6 +223,29 @@ describe('the list', () => {
     expect(complaints).toEqual([])
   })
 
+  it('searches for what is typed while an earlier text is on its way to the address', async () => {
+    await using browser = await openBrowser(`${node.url}/jobs`)
+    const { page, complaints } = browser
+    await page.getByRole('searchbox').waitFor()
+    await page.evaluate(`{
+      const input = document.querySelector('[type=search]')
+      const type = (text) => {
+        Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(input, text)
+        input.dispatchEvent(new Event('input', { bubbles: true }))
+      }
+      const { replaceState } = history
+      history.replaceState = (...given) => {
+        history.replaceState = replaceState
+        type('in two parts')
+        replaceState.apply(history, given)
+      }
+      type('in two')
+    }`)
+    await page.waitForURL('**/jobs?search=in+two+parts')
+    await expect.poll(() => page.getByRole('searchbox').inputValue()).toBe('in two parts')
+    expect(complaints).toEqual([])
+  })
+
   it('keeps few rows of many in the page and asks for the rest as one scrolls', async () => {
     const jobs = Array.from({ length: 500 }, (_, n) => ({ ...daily, schedule: '0 3 1 1 *', name: `bulk ${n}` }))
     const headers = { 'carillon-tenant': 'many' }

@@ -1,4 +1,5 @@
-import { type ComponentProps, useId, useState } from 'react'
+import { type ComponentProps, useId } from 'react'
+import { useTypedFilter } from '../lib/typed-filter.ts'
 import { Field, Input } from './field.tsx'
 
 /** A filter that is typed; it holds with Enter, or when the field is left. */
@@ -15,17 +16,7 @@ export function TextFilter({
   suggestions?: readonly string[]
 } & Omit<ComponentProps<typeof Input>, 'value'>) {
   const list = useId()
-  const [text, write] = useState(value ?? '')
-  const [known, know] = useState(value)
-  // What the address says comes back into the field.
-  if (known !== value) {
-    know(value)
-    write(value ?? '')
-  }
-  const take = () => {
-    const trimmed = text.trim()
-    if (trimmed !== (value ?? '')) set(trimmed === '' ? undefined : trimmed)
-  }
+  const { text, write, send } = useTypedFilter(value, set)
   return (
     <Field label={label}>
       {(ids) => (
@@ -36,8 +27,8 @@ export function TextFilter({
             maxLength={200}
             {...(suggestions.length > 0 && { list })}
             onChange={({ target }) => write(target.value)}
-            onBlur={take}
-            onKeyDown={({ key }) => key === 'Enter' && take()}
+            onBlur={send}
+            onKeyDown={({ key }) => key === 'Enter' && send()}
             {...rest}
           />
           {suggestions.length > 0 && (

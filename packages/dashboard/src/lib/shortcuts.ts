@@ -1,6 +1,6 @@
 /** Keys of the whole page: `/` search, `g` and a letter to a view, `?` help, Ctrl-K or ⌘K the palette. Not while typing. */
 import { useNavigate } from '@tanstack/react-router'
-import { useEffect } from 'react'
+import { useLayoutEffect } from 'react'
 import { places } from './places.ts'
 
 const sequenceMs = 1_200
@@ -12,7 +12,8 @@ export interface ShortcutActions {
 
 export function useShortcuts({ openPalette, openHelp }: ShortcutActions): void {
   const navigate = useNavigate()
-  useEffect(() => {
+  // Before the first paint: keys work as soon as there is something to see.
+  useLayoutEffect(() => {
     let sinceG = Number.NEGATIVE_INFINITY
     const onKey = (event: KeyboardEvent) => {
       if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k') {

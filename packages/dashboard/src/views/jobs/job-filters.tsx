@@ -1,11 +1,12 @@
 import { jobStates, jobTypes } from '@carillon/contract'
-import { useEffect, useState } from 'react'
+import { useEffect } from 'react'
 import { Button } from '../../components/button.tsx'
 import { Field, Input, Select } from '../../components/field.tsx'
 import { stateWord } from '../../components/state-mark.tsx'
 import { TextFilter } from '../../components/text-filter.tsx'
 import type { Filters } from '../../lib/filters.ts'
 import { useAsk } from '../../lib/queries.ts'
+import { useTypedFilter } from '../../lib/typed-filter.ts'
 
 const typeWords = { CRON: 'Cron', INTERVAL: 'Interval', ONE_SHOT: 'One shot', DELAYED: 'Delayed' } as const
 const pauseMs = 250
@@ -59,18 +60,11 @@ export function JobFilters({ filters, change }: { filters: Filters; change: (cha
 
 /** What is typed is searched for once the typing pauses. */
 function Search({ value, set }: { value: string | undefined; set: (value: string | undefined) => void }) {
-  const [text, write] = useState(value ?? '')
-  const [known, know] = useState(value)
-  if (known !== value) {
-    know(value)
-    if ((value ?? '') !== text.trim()) write(value ?? '')
-  }
+  const { text, write, send } = useTypedFilter(value, set)
   useEffect(() => {
-    const wanted = text.trim() === '' ? undefined : text.trim()
-    if (wanted === value) return
-    const timer = setTimeout(() => set(wanted), pauseMs)
+    const timer = setTimeout(send, pauseMs)
     return () => clearTimeout(timer)
-  }, [text, value, set])
+  }, [send])
   return (
     <Field label="Search">
       {(ids) => (

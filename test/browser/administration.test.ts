@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest'
 import { openBrowser } from '../support/browser.ts'
 import { until } from '../support/until.ts'
+import { waitMs } from '../support/wait-ms.ts'
 import { runRig, signIn } from './run-rig.ts'
 
 const auth = { jwtSecret: 'a secret of thirty-two characters, at least' }
@@ -13,7 +14,9 @@ it('a token that is created in the page works, and when it is revoked it does no
   const { page, complaints } = browser
   const admin = await rig.key(['jobs:read', 'admin'])
   await page.getByLabel('Token').waitFor()
-  complaints.length = 0 // Nobody was signed in: the node refused to say who is asking.
+  // Nobody was signed in: the node refused to say who is asking.
+  await expect.poll(() => complaints.length).toBe(1)
+  complaints.length = 0
   await signIn(page, admin)
   await page.getByRole('button', { name: 'Create token' }).click()
   const dialog = page.getByRole('dialog')
@@ -27,6 +30,7 @@ it('a token that is created in the page works, and when it is revoked it does no
   expect(await me(key)).toMatchObject({ status: 200, body: { scopes: ['jobs:read'], tenant: 'default' } })
   await dialog.getByRole('button', { name: 'Copy the key' }).waitFor()
   await dialog.getByRole('button', { name: 'Done' }).click()
+  await dialog.waitFor({ state: 'detached' })
   expect(await page.content()).not.toContain(key)
 
   await page
@@ -39,7 +43,7 @@ it('a token that is created in the page works, and when it is revoked it does no
     .getByRole('row', { name: /deploys/ })
     .getByText(/Revoked/)
     .waitFor()
-  await until(async () => (await me(key)).status === 401)
+  await until(async () => (await me(key)).status === 401, waitMs)
   expect(complaints).toEqual([])
 })
 

@@ -3,9 +3,10 @@ import { silentLogger } from '@carillon/contract/process'
 import { type Client, createClient, createWorker, defineHandler, implementHandler } from '@carillon/sdk'
 import type { ServeSettings } from '@carillon/server'
 import { createApiKey } from '../../packages/server/src/administration/api-keys.ts'
-import { quickTimes } from '../support/carillon.ts'
+import { promptTimes } from '../support/carillon.ts'
 import { type HttpNode, httpNode } from '../support/http-node.ts'
 import { until } from '../support/until.ts'
+import { waitMs } from '../support/wait-ms.ts'
 
 class DiskFull extends Error {
   override readonly name = 'DiskFull'
@@ -44,7 +45,7 @@ export const graph = {
 }
 
 export async function dagRig(settings: ServeSettings = {}): Promise<DagRig> {
-  const node = await httpNode({ engine: quickTimes, ...settings })
+  const node = await httpNode({ engine: promptTimes, ...settings })
   const keyOf = async (scopes: Parameters<DagRig['key']>[0]) =>
     (await createApiKey(node.databaseUrl, { name: scopes.join(' '), tenant: 'default', scopes: [...scopes] })).key
   const token = settings.auth ? { token: await keyOf(['jobs:read', 'jobs:write', 'work']) } : {}
@@ -66,7 +67,7 @@ export async function dagRig(settings: ServeSettings = {}): Promise<DagRig> {
   })
   await worker.start()
   const take = async (name: string) => {
-    await until(() => waiting.has(name))
+    await until(() => waiting.has(name), waitMs)
     const told = waiting.get(name)!
     waiting.delete(name)
     return told
@@ -83,7 +84,7 @@ export async function dagRig(settings: ServeSettings = {}): Promise<DagRig> {
       await client.dags.create(graph)
       return (await client.dags.run(graph.key, { payload: { day: '2030-01-31' } })).runId
     },
-    reach: (runId, state) => until(async () => (await client.dagRuns.get(runId))?.state === state),
+    reach: (runId, state) => until(async () => (await client.dagRuns.get(runId))?.state === state, waitMs),
     async [Symbol.asyncDispose]() {
       for (const { resolve } of waiting.values()) resolve('over')
       await worker.stop()

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { expectAccessible, expectNoSidewaysScroll, openBrowser, pressInTurn } from '../support/browser.ts'
 import { until } from '../support/until.ts'
+import { waitMs } from '../support/wait-ms.ts'
 import { dagRig, graph } from './dag-rig.ts'
 import { signIn } from './run-rig.ts'
 
@@ -26,7 +27,7 @@ describe('a run', () => {
     await stepRow(page, 'extract').getByText('Running').waitFor()
     await stepRow(page, 'notify').getByText('waits for 2 of the 2 it depends on').waitFor()
     await drawn(page, 'extract').waitFor()
-    expect(await page.locator('.react-flow__node').count()).toBe(5)
+    await expect.poll(() => page.locator('.react-flow__node').count()).toBe(5)
     await rig.end('extract')
     await stepRow(page, 'extract').getByText('Succeeded').waitFor()
     await stepRow(page, 'transform').getByText('Running').waitFor()
@@ -46,8 +47,8 @@ describe('a run', () => {
       if (request.url().includes(`/v1/dag-runs/${runId}`)) asked += 1
     })
     // The clock of the whole page goes on: three rounds of the question that is asked while a run goes on.
-    await page.waitForRequest('**/healthz', { timeout: 10_000 })
-    await page.waitForRequest('**/healthz', { timeout: 10_000 })
+    await page.waitForRequest('**/healthz')
+    await page.waitForRequest('**/healthz')
     expect(asked).toBe(0)
     expect(complaints).toEqual([])
   })
@@ -75,7 +76,7 @@ describe('a run', () => {
     await extract.getByRole('link', { name: 'Open its execution' }).click()
     await page.waitForURL('**/executions/*')
     await page.getByRole('link', { name: runId }).click()
-    await page.getByRole('heading', { name: 'Nightly load' }).waitFor()
+    await page.getByRole('heading', { name: 'Nightly load', level: 1 }).waitFor()
     expect(complaints).toEqual([])
   })
 
@@ -108,7 +109,7 @@ describe('a run', () => {
     const dialog = page.getByRole('dialog', { name: 'Cancel this run of Nightly load?' })
     await dialog.getByText(/1 step runs and is told to stop.*4 steps never start/).waitFor()
     await dialog.getByRole('button', { name: 'Cancel run' }).click()
-    await until(() => rig.aborted.includes('extract'))
+    await until(() => rig.aborted.includes('extract'), waitMs)
     await page.getByText('5 of 5 steps done').waitFor()
     await page.getByRole('button', { name: 'Retry from what was cancelled: 5 steps…' }).waitFor()
     expect(complaints).toEqual([])
@@ -127,7 +128,7 @@ describe('a run', () => {
     await page.getByRole('button', { name: 'Signal…' }).click()
     const dialog = page.getByRole('dialog', { name: 'Signal approve' })
     await dialog.getByRole('textbox').fill('{"approved"')
-    expect(await dialog.getByRole('button', { name: 'Signal', exact: true }).isDisabled()).toBe(true)
+    await dialog.getByRole('button', { name: 'Signal', exact: true, disabled: true }).waitFor()
     await dialog.getByRole('textbox').fill('{"approved": true}')
     await expectAccessible(page)
     await dialog.getByRole('button', { name: 'Signal', exact: true }).click()
@@ -141,6 +142,7 @@ describe('a run', () => {
     const runId = await rig.start()
     await using browser = await openBrowser(`${rig.node.url}/dag-runs/${runId}`)
     const { page, complaints } = browser
+    await stepRow(page, 'extract').getByText('Running').waitFor()
     await page.getByRole('button', { name: 'Pause' }).click()
     await page.getByText('Paused', { exact: true }).waitFor()
     await rig.end('extract')
@@ -171,7 +173,7 @@ describe('a run', () => {
     await dialog.getByText(/2 steps run again.*3 steps that succeeded are kept/).waitFor()
     await dialog.getByRole('button', { name: 'Retry 2 steps' }).click()
     await stepRow(page, 'load').getByText('Running').waitFor()
-    expect(rig.running()).toEqual(['load'])
+    await expect.poll(() => rig.running()).toEqual(['load'])
     await rig.end('load')
     await rig.end('notify')
     await page.getByText('5 of 5 steps done').waitFor()
@@ -192,7 +194,7 @@ describe('a run', () => {
     await using browser = await openBrowser(`${rig.node.url}/dag-runs/${runId}`)
     const { page, complaints } = browser
     await page.locator('.react-flow__node').nth(2).waitFor()
-    expect(await page.locator('.react-flow__node').count()).toBe(3)
+    await expect.poll(() => page.locator('.react-flow__node').count()).toBe(3)
     await page.getByText('998 × file_0…').click()
     await page.getByRole('button', { name: 'Fold again' }).click()
     await page.getByText('998 × file_0…').waitFor()
@@ -232,7 +234,7 @@ describe('the list', () => {
     await page.getByLabel('State').selectOption('FAILED')
     await page.getByText('No run matches').waitFor()
     await page.reload()
-    expect(await page.getByLabel('Graph').inputValue()).toBe('nightly')
+    await expect.poll(() => page.getByLabel('Graph').inputValue()).toBe('nightly')
     await page.getByRole('button', { name: 'Clear filters' }).click()
     await page.getByRole('button', { name: 'team: data' }).click()
     await page.waitForURL('**/dags?label=team%3Adata')
@@ -293,6 +295,6 @@ it.each([
   await page.getByRole('button', { name: /Retry from what failed/ }).click()
   await page.getByRole('dialog').waitFor()
   await expectAccessible(page)
-  expect(await page.locator('.react-flow').count()).toBe(width > 600 ? 1 : 0)
+  await expect.poll(() => page.locator('.react-flow').count()).toBe(width > 600 ? 1 : 0)
   expect(complaints).toEqual([])
 })

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { openBrowser } from '../support/browser.ts'
 import { until } from '../support/until.ts'
+import { waitMs } from '../support/wait-ms.ts'
 import { runRig, signIn } from './run-rig.ts'
 
 describe('the list', () => {
@@ -21,7 +22,7 @@ describe('the list', () => {
     await page.waitForURL('**/executions?state=DEAD&error=NoSuchError')
     await page.getByText('No executions match').waitFor()
     await page.reload()
-    expect(await page.getByLabel('Error').inputValue()).toBe('NoSuchError')
+    await expect.poll(() => page.getByLabel('Error').inputValue()).toBe('NoSuchError')
     await page.getByRole('button', { name: 'Clear filters' }).click()
     await rows.nth(2).waitFor()
     // A third one comes while nobody touches the page.
@@ -63,7 +64,7 @@ describe('the list', () => {
     await page.getByText('1 execution matches.').waitFor()
     await page.getByRole('button', { name: 'Cancel 1' }).click()
     await page.getByText('Cancelled 1.').waitFor()
-    await until(() => rig.aborted.includes(id))
+    await until(() => rig.aborted.includes(id), waitMs)
   })
 })
 
@@ -85,16 +86,16 @@ describe('an execution', () => {
     for (let i = 1; i <= 60; i++) rig.say(`line ${i}`)
     await log.getByText('line 60', { exact: true }).waitFor()
     const isAtEnd = () => log.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight < 2)
-    await until(isAtEnd)
+    await until(isAtEnd, waitMs)
     await log.focus()
     await page.keyboard.press('Home')
     const follow = page.getByLabel('Follow')
-    await until(async () => !(await follow.isChecked()))
+    await until(async () => !(await follow.isChecked()), waitMs)
     rig.say('said meanwhile')
     await log.getByText('said meanwhile').waitFor()
     expect(await isAtEnd()).toBe(false)
     await follow.check()
-    await until(isAtEnd)
+    await until(isAtEnd, waitMs)
 
     rig.fail()
     await log.getByText('attempt 2 begins').waitFor()
@@ -116,7 +117,7 @@ describe('an execution', () => {
     const dialog = page.getByRole('dialog', { name: 'Cancel this execution' })
     await dialog.getByText(/Its handler is told to stop/).waitFor()
     await dialog.getByRole('button', { name: 'Cancel execution' }).click()
-    await until(() => rig.aborted.includes(id))
+    await until(() => rig.aborted.includes(id), waitMs)
     await page.getByText('Cancelled', { exact: true }).first().waitFor()
     await page.getByRole('button', { name: 'Retry…' }).waitFor()
     expect(complaints).toEqual([])

@@ -1,22 +1,25 @@
 /** What every view stands in: signing in, keys, the palette, a node that goes away. */
+import type { Request } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { createApiKey } from '../../packages/server/src/administration/api-keys.ts'
 import { startCarillon } from '../integration/cli/cli.ts'
 import { expectAccessible, expectNoSidewaysScroll, openBrowser, pressInTurn } from '../support/browser.ts'
+import { ampleTimes } from '../support/carillon.ts'
 import { httpNode } from '../support/http-node.ts'
 import { createDatabase } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
+import { waitMs } from '../support/wait-ms.ts'
 
 const auth = { jwtSecret: 'a secret of thirty-two characters, at least' }
 
 it('asks for a token, says what is wrong with one, and shows only what it allows', async () => {
-  await using node = await httpNode({ auth })
+  await using node = await httpNode({ engine: ampleTimes, auth })
   const { key } = await createApiKey(node.databaseUrl, { name: 'reader', tenant: 'acme', scopes: ['jobs:read'] })
   await using browser = await openBrowser(node.url)
   const { page } = browser
   await page.getByLabel('Token').fill('crl_0123456789abcdef_wrong')
   await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByText(/token/i).first().waitFor()
+  await page.locator('input[aria-invalid]').waitFor()
   await expectAccessible(page)
   await page.getByLabel('Token').fill(key)
   await page.getByRole('button', { name: 'Sign in' }).click()
@@ -29,7 +32,7 @@ it('asks for a token, says what is wrong with one, and shows only what it allows
 })
 
 it('is worked by keys alone', async () => {
-  await using node = await httpNode()
+  await using node = await httpNode({ engine: ampleTimes })
   await using browser = await openBrowser(node.url)
   const { page, complaints } = browser
   await page.getByRole('heading', { level: 1 }).waitFor()
@@ -39,6 +42,7 @@ it('is worked by keys alone', async () => {
   await page.getByRole('dialog', { name: 'Keys' }).waitFor()
   await expectAccessible(page)
   await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
   await page.keyboard.press('Control+k')
   await page.getByRole('combobox', { name: 'View, job or id' }).fill('Proof')
   await page.keyboard.press('Enter')
@@ -47,7 +51,7 @@ it('is worked by keys alone', async () => {
 })
 
 it('opens what the palette was told, also when the page is slower than the hands', async () => {
-  await using node = await httpNode()
+  await using node = await httpNode({ engine: ampleTimes })
   await using browser = await openBrowser(node.url)
   const { page } = browser
   await page.getByRole('heading', { level: 1 }).waitFor()
@@ -71,7 +75,7 @@ it('says that its node was killed, and goes on with the next one', async () => {
   const database = await createDatabase()
   const start = async (port: string) => {
     const node = startCarillon(['serve', '--database-url', database.url, '--port', port])
-    await until(() => /http:\/\/127\.0\.0\.1:\d+/.test(node.output()), 60_000)
+    await until(() => /http:\/\/127\.0\.0\.1:\d+/.test(node.output()), waitMs)
     return { node, url: /http:\/\/127\.0\.0\.1:\d+/.exec(node.output())![0] }
   }
   const first = await start('0')
@@ -82,10 +86,10 @@ it('says that its node was killed, and goes on with the next one', async () => {
     await page.getByText(/\d+ running/).waitFor()
     const away = page.getByText('The node does not answer.')
     first.node.child.kill('SIGKILL')
-    await away.waitFor({ timeout: 30_000 })
+    await away.waitFor()
     await expectAccessible(page)
     nodes.push((await start(new URL(first.url).port)).node)
-    await away.waitFor({ state: 'detached', timeout: 30_000 })
+    await away.waitFor({ state: 'detached' })
     // The pages go on as well: another view is opened without a reload.
     await page.getByRole('link', { name: 'Proof' }).click()
     await page.getByRole('button', { name: 'Compare' }).waitFor()
@@ -97,15 +101,17 @@ it('says that its node was killed, and goes on with the next one', async () => {
 })
 
 it('the first load is small', async () => {
-  await using node = await httpNode()
+  await using node = await httpNode({ engine: ampleTimes })
   await using browser = await openBrowser('about:blank')
   const { page } = browser
-  let bytes = 0
-  page.on('requestfinished', async (request) => {
-    if (request.resourceType() === 'script') bytes += (await request.sizes()).responseBodySize
+  const scripts: Request[] = []
+  page.on('request', (request) => {
+    if (request.resourceType() === 'script') scripts.push(request)
   })
-  await page.goto(node.url, { waitUntil: 'networkidle' })
-  await page.getByRole('heading', { level: 1 }).waitFor()
+  await page.goto(node.url)
+  await page.getByText('Executions a minute').waitFor()
+  const sizes = await Promise.all(scripts.map((script) => script.sizes()))
+  const bytes = sizes.reduce((sum, { responseBodySize }) => sum + responseBodySize, 0)
   expect(bytes).toBeGreaterThan(50_000)
   expect(bytes).toBeLessThan(250_000)
 })
@@ -116,7 +122,7 @@ it.each([
   [375, 'light'],
   [375, 'dark'],
 ] as const)('%i pixels, %s: accessible, and nothing to scroll sideways', async (width, theme) => {
-  await using node = await httpNode()
+  await using node = await httpNode({ engine: ampleTimes })
   await using browser = await openBrowser(node.url, { width, theme })
   const { page } = browser
   await page.getByRole('heading', { level: 1 }).waitFor()

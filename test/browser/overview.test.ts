@@ -3,8 +3,10 @@ import { createWorker, defineHandler, implementHandler } from '@carillon/sdk'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createApiKey } from '../../packages/server/src/administration/api-keys.ts'
 import { expectAccessible, expectNoSidewaysScroll, openBrowser } from '../support/browser.ts'
+import { ampleTimes } from '../support/carillon.ts'
 import { type HttpNode, httpNode } from '../support/http-node.ts'
 import { until } from '../support/until.ts'
+import { waitMs } from '../support/wait-ms.ts'
 
 const work = defineHandler<null>({ name: 'work' })
 const broken = defineHandler<null>({ name: 'broken' })
@@ -12,7 +14,7 @@ const broken = defineHandler<null>({ name: 'broken' })
 let node: HttpNode
 let worker: ReturnType<typeof createWorker>
 beforeAll(async () => {
-  node = await httpNode()
+  node = await httpNode({ engine: ampleTimes })
   worker = createWorker({
     urls: [node.url],
     name: 'overview-worker',
@@ -32,7 +34,7 @@ beforeAll(async () => {
   await node.ask('POST /v1/jobs', {
     ...{ name: 'broken', type: 'ONE_SHOT', target: { handler: 'broken' }, retryPolicy: { maxAttempts: 1 } },
   })
-  await until(async () => (await node.ask('GET /v1/dead-letters')).body.items.length > 0)
+  await until(async () => (await node.ask('GET /v1/dead-letters')).body.items.length > 0, waitMs)
 })
 afterAll(async () => {
   await worker.stop()
@@ -50,7 +52,7 @@ describe('Now', () => {
     await page
       .getByText(/[1-9]\d* in the hour/)
       .first()
-      .waitFor({ timeout: 40_000 })
+      .waitFor()
     expect(complaints).toEqual([])
   })
 
@@ -155,7 +157,7 @@ describe.each(['/', '/ahead', '/ahead?span=month', '/workers', '/proof'])('%s', 
 
 it('a reader sees no action', async () => {
   const auth = { jwtSecret: 'a secret of thirty-two characters, at least' }
-  await using other = await httpNode({ auth })
+  await using other = await httpNode({ engine: ampleTimes, auth })
   const { key } = await createApiKey(other.databaseUrl, { name: 'reader', tenant: 'acme', scopes: ['jobs:read'] })
   await using browser = await openBrowser(`${other.url}/workers`)
   const { page } = browser

@@ -4,9 +4,10 @@ import { type Client, createClient, createWorker, defineHandler, implementHandle
 import type { ServeSettings } from '@carillon/server'
 import type { Page } from 'playwright-core'
 import { createApiKey } from '../../packages/server/src/administration/api-keys.ts'
-import { quickTimes } from '../support/carillon.ts'
+import { promptTimes } from '../support/carillon.ts'
 import { type HttpNode, httpNode } from '../support/http-node.ts'
 import { until } from '../support/until.ts'
+import { waitMs } from '../support/wait-ms.ts'
 
 class PaymentRequired extends Error {
   override readonly name = 'PaymentRequired'
@@ -34,7 +35,7 @@ export interface RunRig {
 }
 
 export async function runRig(settings: ServeSettings = {}): Promise<RunRig> {
-  const node = await httpNode({ engine: quickTimes, ...settings })
+  const node = await httpNode({ engine: promptTimes, ...settings })
   const keyOf = async (scopes: Parameters<RunRig['key']>[0]) =>
     (await createApiKey(node.databaseUrl, { name: scopes.join(' '), tenant: 'default', scopes: [...scopes] })).key
   const token = settings.auth ? { token: await keyOf(['jobs:read', 'jobs:write', 'work']) } : {}
@@ -82,7 +83,7 @@ export async function runRig(settings: ServeSettings = {}): Promise<RunRig> {
       speaking = undefined
       const retryPolicy = { maxAttempts, backoff: 'FIXED', initialDelayMs: 1 } as const
       const { executionId } = await client.enqueue(speak, {}, { retryPolicy })
-      await until(() => speaking !== undefined)
+      await until(() => speaking !== undefined, waitMs)
       return executionId
     },
     say(text, progress) {
@@ -101,7 +102,7 @@ export async function runRig(settings: ServeSettings = {}): Promise<RunRig> {
   }
 
   async function reach(executionId: string, state: string): Promise<void> {
-    await until(async () => (await client.execution(executionId))?.state === state)
+    await until(async () => (await client.execution(executionId))?.state === state, waitMs)
   }
 }
 

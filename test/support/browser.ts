@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { chromiumOptions } from '../../scripts/chromium.ts'
+import { waitMs } from './wait-ms.ts'
 
 export interface BrowserOptions {
   theme?: 'light' | 'dark'
@@ -38,14 +39,15 @@ export async function openBrowser(url: string, options: BrowserOptions = {}): Pr
   page.on('console', (message) => {
     if (message.type() === 'error') complaints.push(message.text())
   })
-  page.setDefaultTimeout(20_000)
+  page.setDefaultTimeout(waitMs)
   await page.goto(url)
   return {
     page,
     complaints,
     async [Symbol.asyncDispose]() {
       await context.close()
-      await rm(profile, { recursive: true, force: true })
+      // Processes of Chromium may still write to it when the main one has ended.
+      await rm(profile, { recursive: true, force: true, maxRetries: 20 })
     },
   }
 }
@@ -79,11 +81,13 @@ interface AxeViolation {
   nodes: { html: string }[]
 }
 
+/** Polled: what is drawn by a script gets its width after it is in the page. */
 export async function expectNoSidewaysScroll(page: Page): Promise<void> {
-  const { scrollWidth, clientWidth } = await page.evaluate(() => {
-    const { document } = globalThis as unknown as { document: { documentElement: Record<string, number> } }
-    const { scrollWidth, clientWidth } = document.documentElement
-    return { scrollWidth: scrollWidth!, clientWidth: clientWidth! }
-  })
-  expect(scrollWidth).toBeLessThanOrEqual(clientWidth)
+  const hiddenPx = () =>
+    page.evaluate(() => {
+      const { document } = globalThis as unknown as { document: { documentElement: Record<string, number> } }
+      const { scrollWidth, clientWidth } = document.documentElement
+      return scrollWidth! - clientWidth!
+    })
+  await expect.poll(hiddenPx, { timeout: 10_000 }).toBeLessThanOrEqual(0)
 }

@@ -14,6 +14,18 @@ export const quickTimes = {
   figuresEveryMs: 100,
 } as const
 
+/** For tests in which no node and no worker is lost: a loaded machine that is slow neither loses a lease nor has a statement cancelled. */
+export const ampleTimes = { leaseMs: 20_000, statementTimeoutMs: 15_000 } as const
+
+/** Polls and sweeps as often as with `quickTimes`. */
+export const promptTimes = {
+  ...ampleTimes,
+  pollMs: quickTimes.pollMs,
+  heartbeatEveryMs: quickTimes.heartbeatEveryMs,
+  sweepEveryMs: quickTimes.sweepEveryMs,
+  figuresEveryMs: quickTimes.figuresEveryMs,
+} as const
+
 export interface TestCarillon {
   carillon: Carillon
   databaseUrl: string

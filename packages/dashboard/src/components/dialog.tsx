@@ -18,6 +18,8 @@ export function Dialog({
   useEffect(() => {
     const shown = dialog.current!
     shown.showModal()
+    // React focuses an element with autoFocus before the dialog is open, when nothing in it can take the focus.
+    shown.querySelector<HTMLElement>('[data-focus-first]')?.focus()
     return () => shown.close()
   }, [])
   return (

@@ -29,7 +29,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Go to" onClose={onClose}>
       <input
-        autoFocus
+        data-focus-first
         role="combobox"
         aria-expanded="true"
         aria-controls="choices"

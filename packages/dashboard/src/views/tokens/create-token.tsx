@@ -77,7 +77,7 @@ function Form({
         {(ids) => (
           <Input
             {...ids}
-            autoFocus
+            data-focus-first
             required
             maxLength={200}
             value={name}

@@ -64,6 +64,7 @@ export class TestRuns {
     const tag = async (flows: readonly unknown[]) => flows.map(() => store.tag())
     this.#advancer = new Advancer({
       ...{ database, leadership, signals: deaf, clock, tag, pollMs: 1_000, logger: createLogger('silent') },
+      tellEnd: async () => true,
     })
   }
 

@@ -41,7 +41,9 @@ export const limits = Object.freeze({
   steps: 1_000,
   /** Of one graph: dependencies of all steps together. */
   dependencies: 20_000,
-  /** Of the condition of a step. */
+  /** Of the list that a step runs over. */
+  items: 10_000,
+  /** Of the condition of a step, and of the way to its list. */
   conditionLength: 1_000,
   /** Results that a step gets of the steps it depends on, together. */
   stepInputBytes: 1024 * 1024,

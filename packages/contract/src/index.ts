@@ -23,6 +23,7 @@ export type {
   InlineRunInput,
   RunInput,
   SignalInput,
+  StartedRun,
 } from './schemas/dag.ts'
 export type { Event, EventDetail, EventReset } from './schemas/event.ts'
 export type {

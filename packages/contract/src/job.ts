@@ -97,7 +97,7 @@ export const retryPolicyFields = [
 export const dedupeFields = ['key', 'while', 'windowSec', 'onDuplicate', 'maxWaitSec'] as readonly string[]
 export const dstFields = ['gap', 'overlap'] as readonly string[]
 /** Targets that a node runs itself. */
-export const builtInKinds = ['http', 'shell', 'kafka', 'lambda'] as const
+export const builtInKinds = ['http', 'shell', 'kafka', 'lambda', 'dag'] as const
 export type BuiltInKind = (typeof builtInKinds)[number]
 export type BuiltInTarget = Pick<WireJobInput['target'], BuiltInKind>
 export const targetFields = ['pool', 'handler', ...builtInKinds] as readonly string[]

@@ -27,6 +27,8 @@ export const ranges = Object.freeze({
   maxCatchUp: { min: 1, max: 1_000_000 },
   graceSec: { min: 0, max: yearSec },
   pauseAfterFailures: { min: 1, max: 10_000 },
+  stepConcurrency: { min: 1, max: 10_000 },
+  maxFailures: { min: 0, max: 10_000 },
   dedupeWindowSec: { min: 1, max: yearSec },
   dedupeMaxWaitSec: { min: 1, max: yearSec },
 }) satisfies Readonly<Record<string, Range>>

@@ -4,7 +4,7 @@ import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import { createClient } from './client/client.ts'
 import { defineDag, type StepOptions } from './dag.ts'
-import { defineHandler } from './handler.ts'
+import { defineHandler, eachOf } from './handler.ts'
 import { implementHandler, type RegisteredHandler } from './worker/running/registered-handler.ts'
 
 const rows = z.object({ rows: z.number() })
@@ -126,7 +126,7 @@ describe('a graph written down in code', () => {
     dag.step('a', notify, everyPolicy)
     expect(Object.keys(dag.build().steps[0]!).sort()).toEqual(
       Object.keys(DagStep.properties)
-        .filter((name) => name !== 'dependsOn' && name !== 'waitFor')
+        .filter((name) => !['dependsOn', 'waitFor', 'forEach', 'concurrency', 'maxFailures'].includes(name))
         .sort(),
     )
   })
@@ -160,5 +160,48 @@ describe('a graph written down in code', () => {
     // @ts-expect-error: nothing would give it the result of extract
     await expect(client.enqueue(transform, null)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
     expect(() => defineHandler({ name: 'x', needs: { extract: 'extract' as never } })).toThrow('a handler is needed')
+  })
+})
+
+describe('a step over a list', () => {
+  const find = defineHandler<null, null, { files: string[]; sizes: number[] }, { files: string[]; sizes: number[] }>({
+    name: 'find',
+  })
+  const list = defineHandler<null, null, string[], string[]>({ name: 'list' })
+  const load = defineHandler<string, string, number, number>({ name: 'load' })
+  const sum = defineHandler<null, null, number, number, { load: (number | null)[] }>({
+    ...{ name: 'sum', needs: { load: eachOf(load) } },
+  })
+
+  it('names the step and the way to its list', () => {
+    const dag = defineDag({ key: 'imports' })
+    const found = dag.step('find', find)
+    const loaded = dag.each('load', load, { of: found, list: 'files', concurrency: 20, maxFailures: 5 })
+    dag.step('sum', sum, { after: [loaded] })
+    dag.graph('report', 'weekly', { after: [loaded], payload: { week: 1 } })
+    expect(dag.build().steps.slice(1)).toEqual([
+      {
+        ...{ name: 'load', target: { pool: 'default', handler: 'load' }, dependsOn: ['find'] },
+        ...{ forEach: 'results["find"]["files"]', concurrency: 20, maxFailures: 5 },
+      },
+      { name: 'sum', target: { pool: 'default', handler: 'sum' }, dependsOn: ['load'] },
+      { name: 'report', target: { dag: 'weekly' }, dependsOn: ['load'], payload: { week: 1 } },
+    ])
+  })
+
+  it('takes a result that is the list itself', () => {
+    const dag = defineDag()
+    const listed = dag.step('list', list)
+    dag.each('load', load, { of: listed })
+    expect(dag.build().steps[1]).toMatchObject({ forEach: 'results["list"]' })
+  })
+
+  it('does not compile with a list of something else', () => {
+    const dag = defineDag({ key: 'imports' })
+    const found = dag.step('find', find)
+    // @ts-expect-error its items are numbers
+    dag.each('load', load, { of: found, list: 'sizes' })
+    // @ts-expect-error the result is no list
+    dag.each('again', load, { of: found })
   })
 })

@@ -7,7 +7,8 @@ import { definitionOf, detailsOf, type HandlerDefinition, type HandlerOf } from 
 import { encodeJson } from './json.ts'
 
 type StepInput = DagInput['steps'][number]
-type Policies = Omit<StepInput, 'name' | 'dependsOn' | 'runIf' | 'target' | 'payload' | 'waitFor'>
+type FanOut = 'forEach' | 'concurrency' | 'maxFailures'
+type Policies = Omit<StepInput, 'name' | 'dependsOn' | 'runIf' | 'target' | 'payload' | 'waitFor' | FanOut>
 
 /** A step of a graph, for the `after` of others: `Graph` is the graph's key, `Result` what its handler returns. */
 export interface AddedStep<Graph extends string = string, Name extends string = string, Result = unknown> {
@@ -48,11 +49,39 @@ export type StepOptions<Graph extends string, Input, Needs, After extends readon
     readonly runIf?: StepInput['runIf']
   } & NeedsMet<Graph, Needs, After>
 
+/** The members of a result, or of what is in it, that are lists of items. */
+type ListIn<Result, Item> = Result extends readonly Item[]
+  ? ''
+  : { [Name in keyof Result & string]: Result[Name] extends readonly Item[] ? Name : never }[keyof Result & string]
+
+/** `Of`: the step whose result has the list. */
+export type EachOptions<Graph extends string, Item, Result> = Policies & {
+  /** The step whose result is the list, or has it under `list`. It need not be named in `after` as well. */
+  readonly of: AddedStep<Graph, string, Result>
+  /** How many items may be ready or running at once. Left out: all. */
+  readonly concurrency?: number
+  /** The step has SUCCEEDED if at most so many items failed. Left out: none may. */
+  readonly maxFailures?: number
+  readonly after?: readonly AddedStep<Graph>[]
+} & (Result extends readonly Item[] ? { readonly list?: undefined } : { readonly list: ListIn<Result, Item> })
+
 type OptionsArgument<Options> = object extends Options ? [options?: Options] : [options: Options]
 
 export type DagOptions<Graph extends string = string> = Omit<DagInput, 'steps' | 'key'> & { key?: Graph }
 
 const dagOptionNames = ['key', 'name', 'labels', 'managedBy', 'deadlineSec']
+const eachOptionNames = ['of', 'list', 'concurrency', 'maxFailures', 'after']
+const graphOptionNames = [
+  'payload',
+  'after',
+  'runIf',
+  'when',
+  'allowFailure',
+  'labels',
+  'priority',
+  'timeoutSec',
+  'deadlineSec',
+]
 const signalOptionNames = ['after', 'runIf', 'when', 'allowFailure', 'labels', 'priority', 'timeoutSec']
 const stepOptionNames = [
   ...[
@@ -138,6 +167,61 @@ export class DagBuilder<Graph extends string = string> {
       target: { pool: definition.pool, handler: definition.name },
       ...(dependsOn.length > 0 && { dependsOn }),
       ...(payload !== undefined && { payload: payloadOf(definition, payload) }),
+    })
+  }
+
+  /**
+   * Adds a step that runs its handler once for each item of a list that another step returns; the item is the payload. Its result is the
+   * list of theirs, in order, with null for an item that failed.
+   *
+   * @example
+   * ```ts
+   * import { defineDag, defineHandler } from '@carillon/sdk'
+   * import { z } from 'zod'
+   *
+   * const find = defineHandler({ name: 'find', result: z.object({ files: z.array(z.string()) }) })
+   * const load = defineHandler({ name: 'load', payload: z.string(), result: z.number() })
+   * const imports = defineDag({ key: 'imports' })
+   * const found = imports.step('find', find)
+   * imports.each('load', load, { of: found, list: 'files', concurrency: 20, maxFailures: 5 })
+   * ```
+   */
+  each<const Name extends string, Item, Payload, Returned, Result, List>(
+    name: Name,
+    handler: HandlerOf<Item, Payload, Returned, Result>,
+    options: EachOptions<Graph, NoInfer<Item>, List>,
+  ): AddedStep<Graph, Name, (Result | null)[]> {
+    checkOptions(options, [...eachOptionNames, ...stepOptionNames.filter((each) => each !== 'payload')])
+    const { of, list, after = [], ...more } = options as EachOptions<Graph, Item, Record<string, Item[]>>
+    const definition = definitionOf(handler)
+    const root = `results[${JSON.stringify(of.name)}]`
+    return this.#add({
+      ...more,
+      name,
+      target: { pool: definition.pool, handler: definition.name },
+      dependsOn: this.#namesOf(name, [of, ...after]),
+      forEach: list === undefined ? root : `${root}[${JSON.stringify(list)}]`,
+    })
+  }
+
+  /** Adds a step that runs another graph, by its id or key, and waits for it. Its result has those of the last steps, by their names. */
+  graph<const Name extends string>(
+    name: Name,
+    dag: string,
+    options: Pick<Policies, 'when' | 'allowFailure' | 'labels' | 'priority' | 'timeoutSec' | 'deadlineSec'> & {
+      /** What that run is given. Left out: what this step is given, `{ step, payload, results, states }`. */
+      payload?: unknown
+      after?: readonly AddedStep<Graph>[]
+      runIf?: StepInput['runIf']
+    } = {},
+  ): AddedStep<Graph, Name, Record<string, unknown>> {
+    checkOptions(options, graphOptionNames)
+    const { after = [], payload, ...policies } = options
+    const dependsOn = this.#namesOf(name, after)
+    return this.#add({
+      ...{ ...policies, name, target: { dag } },
+      ...(dependsOn.length > 0 && { dependsOn }),
+      ...(payload !== undefined && { payload: JSON.parse(encodeJson(payload, 'payload')) as unknown }),
     })
   }
 

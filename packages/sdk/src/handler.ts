@@ -100,6 +100,27 @@ export function defineHandler<
   })
 }
 
+/**
+ * In `needs`, for a step that runs `handler` once for each item of a list (`dag.each`): its result is the list of theirs, with null for an item
+ * that failed.
+ *
+ * @example
+ * ```ts
+ * import { defineHandler, eachOf } from '@carillon/sdk'
+ * import { z } from 'zod'
+ *
+ * const load = defineHandler({ name: 'load', payload: z.string(), result: z.number() })
+ * // Its `ctx.dag.results.load` is a list of numbers and nulls.
+ * const sum = defineHandler({ name: 'sum', needs: { load: eachOf(load) } })
+ * ```
+ */
+export function eachOf<Input, Payload, Returned, Result, Needs>(
+  handler: HandlerOf<Input, Payload, Returned, Result, Needs>,
+): HandlerDefinition<null, null, (Result | null)[], (Result | null)[]> {
+  const { name, pool } = definitionOf(handler)
+  return Object.freeze({ name, pool })
+}
+
 function neededOf<Needs>(needs: Needed<Needs>): Needed<Needs> {
   for (const handler of Object.values(needs)) definitionOf(handler as HandlerOf<unknown, unknown, unknown, unknown>)
   return Object.freeze({ ...needs })

@@ -15,6 +15,7 @@ export { type AbortCode, AbortReason, Deferred, PermanentError, RetryLater } fro
 export {
   defineHandler,
   definitionOf,
+  eachOf,
   type HandlerDefinition,
   type HandlerOf,
   type HandlerOptions,

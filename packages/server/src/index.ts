@@ -6,6 +6,7 @@ export {
   defineHandler,
   ExecutionFailed,
   ExecutionHandle,
+  eachOf,
   type HandlerContext,
   type HandlerDefinition,
   implementHandler,

@@ -14,7 +14,9 @@ import type { EngineConfig } from './config/engine-config.ts'
 import { kafkaPlace } from './config/kafka-place.ts'
 import { Advancer } from './dags/advancer.ts'
 import { Dags } from './dags/dags.ts'
+import { RunEnds } from './dags/run-ends.ts'
 import { DagRuns } from './dags/runs.ts'
+import { StartedRuns } from './dags/started-runs.ts'
 import { Dispatcher } from './dispatch/dispatcher.ts'
 import { newId } from './domain/identity.ts'
 import { Events } from './events/events.ts'
@@ -94,6 +96,7 @@ export class Engine implements Service {
   readonly executions: Executions
   readonly dags: Dags
   readonly dagRuns: DagRuns
+  readonly startedRuns: StartedRuns
   readonly explainer: Explainer
   readonly operations: Operations
   readonly quarantine: Quarantine
@@ -273,8 +276,12 @@ export class Engine implements Service {
       ...{ database, clock, signals, activity },
       onCancelled: (ids) => byId.ended('CANCELLED', ids),
     })
+    const { jobs, dags, dagRuns } = this
+    this.startedRuns = new StartedRuns({ database, clock, jobs, dags, dagRuns })
+    const runEnds = new RunEnds({ database, clock, end: (told) => completion.end(told) })
     const advancer = new Advancer({
       ...{ database, leadership, signals, clock, tag, pollMs: config.pollMs, logger },
+      tellEnd: (run) => runEnds.tell(run),
       onEnded: (state, ids) => byId.ended(state, ids),
     })
     this.explainer = new Explainer({ database, clock, executions: this.executions, suspectMs: config.workerSuspectMs })

@@ -42,7 +42,7 @@ function summary(more: Partial<DagRunSummary> = {}): DagRunSummary {
   return {
     ...{ runId, dagId, dagVersion: 3, name: 'nightly', tenant: 'default', labels: {}, state: 'RUNNING', paused: false },
     ...{ reason: null, stepCount: 3, doneCount: 1, failedCount: 0, createdAt: start, finishedAt: null },
-    ...{ deadlineAt: null, traceId: null, ...more },
+    ...{ deadlineAt: null, traceId: null, startedBy: null, fanOut: false, ...more },
   }
 }
 
@@ -50,7 +50,7 @@ function step(name: string, dependsOn: string[], more: Partial<DagRunStep> = {})
   const executionId = `01900000-0000-7000-8000-0000000000${name.length}0`
   return {
     ...{ name, executionId, handler: name, dependsOn, state: 'BLOCKED', reason: null, waitsFor: dependsOn.length },
-    ...{ waitFor: null, attempt: 0, startedAt: null, finishedAt: null, error: null, ...more },
+    ...{ waitFor: null, attempt: 0, startedAt: null, finishedAt: null, error: null, run: null, ...more },
   }
 }
 

@@ -93,6 +93,7 @@ async function stage(store: TestStore): Promise<Map<string, Operation>> {
       tag: -1,
       inputs: null,
       error: null,
+      fence: null,
     }),
   )
   const last = await dags.start({ a: [], b: ['a'] })
@@ -122,6 +123,7 @@ async function stage(store: TestStore): Promise<Map<string, Operation>> {
       tag: -1,
       inputs: null,
       error: null,
+      fence: null,
     }),
   )
   expect(items.length + skips.length).toBeGreaterThan(5)

@@ -43,7 +43,9 @@ export async function openStage(targets: TargetSettings): Promise<Stage> {
   const rules = new OperatorRules(config)
   const engine = new Engine(engineConfig({ databaseUrl: database.url, ...quickTimes }), logger, { targets: rules })
   const transport = directTransport(engine, { exact: true })
-  const worker = await builtInWorker({ config, rules, tokens: engine.tokens, transport, name: 'built-in', logger })
+  const worker = await builtInWorker({
+    ...{ config, rules, tokens: engine.tokens, runs: engine.startedRuns, transport, name: 'built-in', logger },
+  })
   const http = new HttpServer({
     ...{
       host: '127.0.0.1',
@@ -56,7 +58,7 @@ export async function openStage(targets: TargetSettings): Promise<Stage> {
     authenticator: anonymousAuthenticator({ loopbackOnly: true }),
   })
   await engine.start()
-  await worker?.start()
+  await worker.start()
   await http.start()
   const sql = new pg.Pool({ connectionString: database.url, max: 2 })
   const read = (executionId: string) => engine.executions.read(owner.tenant, executionId)
@@ -84,7 +86,7 @@ export async function openStage(targets: TargetSettings): Promise<Stage> {
       ),
     async [Symbol.asyncDispose]() {
       await http.stop()
-      await worker?.stop()
+      await worker.stop()
       await engine.stop()
       await sql.end()
       await database.drop()

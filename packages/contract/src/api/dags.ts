@@ -2,7 +2,6 @@ import { Type } from 'typebox'
 import {
   Dag,
   DagInput,
-  DagReference,
   DagRun,
   DagRunSummary,
   InlineRunInput,
@@ -11,6 +10,7 @@ import {
   StepName,
 } from '../schemas/dag.ts'
 import { closed, Described, Instant, Name, Uuid, Word } from '../schemas/scalars.ts'
+import { DagReference } from '../schemas/target.ts'
 import { dagRunStates, dagStates } from '../words.ts'
 import { idempotencyHeaders, ifMatchHeaders } from './jobs.ts'
 import { ofDag, ofDagRun } from './links.ts'
@@ -22,7 +22,7 @@ const dagParams = Type.Object({ dagId: DagReference }, closed)
 const runParams = Type.Object({ runId: Uuid }, closed)
 
 /** What can be wrong with a graph besides its shape. */
-const ofGraphs = ['POOL_UNKNOWN', 'TARGET_NOT_ALLOWED', 'PAYLOAD_TOO_LARGE'] as const
+const ofGraphs = ['POOL_UNKNOWN', 'DAG_UNKNOWN', 'TARGET_NOT_ALLOWED', 'PAYLOAD_TOO_LARGE'] as const
 
 const definitionBody = { bodyLimitBytes: 4 * 1024 * 1024, opaque: ['/steps/*/payload'] }
 const inlineBody = { bodyLimitBytes: 4 * 1024 * 1024, opaque: ['/payload', '/steps/*/payload'] }

@@ -32,6 +32,7 @@ const ofDefinitions = [
   'TIMEZONE_UNKNOWN',
   'TIME_OUT_OF_RANGE',
   'POOL_UNKNOWN',
+  'DAG_UNKNOWN',
   'TARGET_NOT_ALLOWED',
   'PAYLOAD_TOO_LARGE',
 ] as const

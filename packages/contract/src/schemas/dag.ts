@@ -15,7 +15,6 @@ import {
   Labels,
   Name,
   Nullable,
-  plainText,
   Text,
   Traceparent,
   Uuid,
@@ -28,14 +27,6 @@ export const StepName = Type.String({
   pattern: '^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$',
   description: 'Names the step in its graph.',
   examples: ['extract'],
-})
-
-/** How a caller names a graph. */
-export const DagReference = Type.String({
-  minLength: 1,
-  maxLength: 200,
-  ...plainText,
-  description: 'The id of a graph or its key. What has the form of a uuid is an id first.',
 })
 
 const { traceparent: _, ...stepPolicy } = executionPolicy
@@ -79,6 +70,29 @@ export const DagStep = Type.Object(
     ),
     payload: Type.Optional(
       Described(Json, 'Given to the handler as it was written: any JSON value, at most 256 KiB and 96 levels deep.'),
+    ),
+    forEach: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: limits.conditionLength,
+        description:
+          'A list, known when the step starts: `results.<step>` of a step it depends on, or `payload` of the run, and the way to the ' +
+          'list in it. The target runs once for each item, at most 10,000, with the item as its payload; the result of the step is ' +
+          'the list of their results, in order.',
+        examples: ['results.find.files'],
+      }),
+    ),
+    concurrency: Type.Optional(
+      Integer(ranges.stepConcurrency, {
+        description: 'With `forEach`: how many items may be ready or running at once. Left out: all.',
+      }),
+    ),
+    maxFailures: Type.Optional(
+      Integer(ranges.maxFailures, {
+        default: 0,
+        description:
+          'With `forEach`: the step has SUCCEEDED if at most so many items failed. All items run in any case.',
+      }),
     ),
     ...stepPolicy,
   },
@@ -181,6 +195,19 @@ export const SignalInput = Type.Object(
 )
 export type SignalInput = Static<typeof SignalInput>
 
+/** Of an execution that has started a run, and waits for its end. */
+export const StartedRun = Type.Object(
+  {
+    runId: Described(Uuid, 'The run.'),
+    state: Word(dagRunStates, { description: 'Its state.' }),
+    stepCount: Count('Its steps; of a fan-out, its items.'),
+    doneCount: Count('Those that have ended.'),
+    failedCount: Count('Those that failed and do not allow it.'),
+  },
+  { ...closed, title: 'StartedRun', description: 'A run that an execution has started.' },
+)
+export type StartedRun = Static<typeof StartedRun>
+
 export const DagRunStep = Type.Object(
   {
     name: StepName,
@@ -195,6 +222,7 @@ export const DagRunStep = Type.Object(
     startedAt: Nullable(Described(Instant, 'When its latest attempt started.')),
     finishedAt: Nullable(Described(Instant, 'When it reached its final state.')),
     error: Nullable(Described(ExecutionError, 'The error its latest attempt ended with.')),
+    run: Nullable(Described(StartedRun, 'The run that it has started: of another graph, or of the items of its list.')),
   },
   { ...closed, title: 'DagRunStep', description: 'Where a step of a run is.' },
 )
@@ -217,6 +245,10 @@ const summary = {
   finishedAt: Nullable(Described(Instant, 'When its last step had ended.')),
   deadlineAt: Nullable(Described(Instant, 'When what is left of it is cancelled.')),
   traceId: Nullable(Text('The trace it belongs to, from its `traceparent`.')),
+  startedBy: Nullable(
+    Described(Uuid, 'The execution that started it, a step of another run or one of a job, and that ends as it does.'),
+  ),
+  fanOut: Type.Boolean({ description: 'Its steps are the items of a list, numbered from 0.' }),
 }
 
 export const DagRunSummary = Type.Object(summary, {

@@ -1,7 +1,7 @@
 /** What runs an execution: a handler of a worker, or one of the node's own targets. */
 import { Type } from 'typebox'
 import { httpMethods, invocationTypes } from '../words.ts'
-import { closed, Described, Name, ShownAs, Word } from './scalars.ts'
+import { closed, Described, Name, plainText, ShownAs, Word } from './scalars.ts'
 
 const SecretRef = Type.Object(
   {
@@ -103,7 +103,21 @@ export const LambdaTarget = Type.Object(
   { ...closed, title: 'LambdaTarget', description: 'A function of AWS Lambda; the payload is its event.' },
 )
 
-const description = 'Exactly one of `handler`, `http`, `shell`, `kafka` and `lambda`; `pool` goes with `handler`.'
+/** How a caller names a graph. */
+export const DagReference = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  ...plainText,
+  description: 'The id of a graph or its key. What has the form of a uuid is an id first.',
+})
+
+const DagTarget = Described(
+  DagReference,
+  'The id or key of a graph, a run of which is started; the execution ends as the run does. The payload is the run’s.',
+)
+
+const description =
+  'Exactly one of `handler`, `http`, `shell`, `kafka`, `lambda` and `dag`; `pool` goes with `handler`.'
 const pool = Type.Optional(Described(Name, 'The pool whose workers run it. Left out: `default`.'))
 const handler = Described(Name, 'The name of the handler, as its workers registered it.')
 
@@ -119,6 +133,7 @@ const oneOfThem = Type.Unsafe<unknown>({
     ),
     Type.Object({ kafka: KafkaTarget }, { ...closed, title: 'TargetInKafka', description: 'A message to a topic.' }),
     Type.Object({ lambda: LambdaTarget }, { ...closed, title: 'TargetInLambda', description: 'A function of AWS.' }),
+    Type.Object({ dag: DagTarget }, { ...closed, title: 'TargetOfSteps', description: 'A run of a graph.' }),
   ],
 })
 
@@ -131,6 +146,7 @@ export const Target = ShownAs(
       shell: Type.Optional(ShellTarget),
       kafka: Type.Optional(KafkaTarget),
       lambda: Type.Optional(LambdaTarget),
+      dag: Type.Optional(DagTarget),
     },
     { ...closed, title: 'Target', description },
   ),

@@ -6,7 +6,10 @@ import {
   type DagRun,
   type DagRunSummary,
   type InlineRunInput,
+  type Job,
   type RunInput,
+  type ScheduleOptions,
+  scheduleOptionNames,
 } from '@carillon/contract'
 import { Backoff } from '@carillon/contract/process'
 import { encodeJson } from '../json.ts'
@@ -14,6 +17,7 @@ import { pause } from '../pause.ts'
 import type { Call, QueryOf } from './groups.ts'
 import type { CallAnswer } from './operations.ts'
 import { ifMatch, newKey, unless } from './requests.ts'
+import { jobInputTo } from './submission.ts'
 
 /** A run is read in whole, with all its steps: a long one is not asked for often. */
 const waitBackoff = { initialMs: 200, maxMs: 5_000 }
@@ -81,6 +85,25 @@ export class DagCalls {
   async run(dag: string, input: RunInput = {}, options: { idempotencyKey?: string } = {}): Promise<DagRunSummary> {
     checkPayload(input)
     return this.#call('runDag', { params: { dagId: dag }, body: input, headers: newKey(options) })
+  }
+
+  /**
+   * Creates a job that starts a run each time, or changes the one with the same `key`. Its executions last as long as the runs do, for its
+   * overlap policy too.
+   *
+   * @example
+   * ```ts
+   * import { createClient } from '@carillon/sdk'
+   *
+   * const client = createClient({ urls: ['http://127.0.0.1:7171'] })
+   * await client.dags.schedule('nightly', { key: 'nightly at three', cron: '0 3 * * *', overlap: 'FORBID' })
+   * ```
+   */
+  async schedule(dag: string, options: ScheduleOptions & { payload?: unknown }): Promise<Job> {
+    checkOptions(options, [...scheduleOptionNames, 'payload'])
+    checkPayload(options)
+    const { payload, ...rest } = options
+    return this.#call('createJob', { body: jobInputTo({ dag }, payload, rest), headers: newKey() })
   }
 }
 

@@ -4,7 +4,16 @@ import { type EnqueueOptions, recurrenceOf, type ScheduleOptions, type WireJobIn
 const instants = ['runAt', 'anchor', 'startAt', 'endAt'] as const
 
 export function jobInputOf(
-  definition: { pool: string; name: string },
+  { pool, name }: { pool: string; name: string },
+  payload: unknown,
+  options: EnqueueOptions | ScheduleOptions,
+): WireJobInput {
+  return jobInputTo({ pool, handler: name }, payload, options)
+}
+
+/** An undefined payload is left out. */
+export function jobInputTo(
+  target: WireJobInput['target'],
   payload: unknown,
   options: EnqueueOptions | ScheduleOptions,
 ): WireJobInput {
@@ -13,11 +22,11 @@ export function jobInputOf(
   const input: Record<string, unknown> = {
     ...rest,
     ...(recurs ? recurrenceOf({ cron, every }) : { type: rest.delayMs === undefined ? 'ONE_SHOT' : 'DELAYED' }),
-    payload,
+    ...(payload !== undefined && { payload }),
   }
   for (const field of instants) {
     const value = input[field]
     if (typeof value === 'number' || value instanceof Date) input[field] = new Date(value).toISOString()
   }
-  return { ...input, target: { pool: definition.pool, handler: definition.name } } as WireJobInput
+  return { ...input, target } as WireJobInput
 }

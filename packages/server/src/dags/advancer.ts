@@ -29,6 +29,7 @@ import {
 import type { Database } from '../store/database.ts'
 import { isOfData } from '../store/trouble.ts'
 import { RunDefinitions } from './run-definitions.ts'
+import type { EndedRun } from './run-ends.ts'
 
 export interface AdvancerOptions {
   database: Database
@@ -38,6 +39,8 @@ export interface AdvancerOptions {
   tag: (flows: readonly Flow[]) => Promise<number[]>
   pollMs: number
   logger: Logger
+  /** Tells the execution that has started a run how that ended. False: not now. */
+  tellEnd: (run: EndedRun) => Promise<boolean>
   /** Called after the commit with steps that ended so. */
   onEnded?: (state: 'SKIPPED' | 'CANCELLED', executionIds: string[]) => void
 }
@@ -45,7 +48,7 @@ export interface AdvancerOptions {
 const batchSize = 500
 
 const nothing = { reason: null, inputs: null, error: null }
-type Decided = { item: Released } & Omit<Advance, 'executionId' | 'runId' | 'tag'>
+type Decided = { item: Released } & Omit<Advance, 'executionId' | 'runId' | 'tag' | 'fence'>
 
 export class Advancer implements Service {
   readonly #options: AdvancerOptions
@@ -81,7 +84,8 @@ export class Advancer implements Service {
     for (;;) {
       const shards = this.#options.leadership.shards()
       if (shards.length === 0) return
-      const released = await readReleased(this.#options.database, shards, batchSize)
+      const found = await readReleased(this.#options.database, shards, batchSize)
+      const released = await this.#tellEnds(found)
       if (released.length === 0) return
       const { done, bad, stoppedBy } = await bisect(released, {
         work: (part) => this.#advance(part, shards),
@@ -90,9 +94,23 @@ export class Advancer implements Service {
       await this.#holdBack(bad)
       if (stoppedBy) throw stoppedBy.error
       // What is released meanwhile wakes the loop again. A full batch may not have been all; what ADVANCE ended may have released more.
-      const more = released.length === batchSize || done.some(({ answer }) => answer.due)
+      const more = found.length === batchSize || done.some(({ answer }) => answer.due)
       if (!more || !done.some(({ answer }) => isChange(answer))) return
     }
+  }
+
+  /** Executions that have started runs are told before the ends of those are written. Leaves out what cannot be told now. */
+  async #tellEnds(found: Released[]): Promise<Released[]> {
+    const told = await Promise.all(
+      found.map(async (item) => {
+        if (item.startedBy === null) return true
+        return this.#options.tellEnd(item).catch((error: unknown) => {
+          this.#options.logger.warn({ err: error, runId: item.runId }, 'the end of a run cannot be told; trying again')
+          return false
+        })
+      }),
+    )
+    return told.every(Boolean) ? found : found.filter((_, at) => told[at])
   }
 
   async #advance(released: Released[], shards: readonly LedShard[]): Promise<Advanced> {
@@ -105,10 +123,11 @@ export class Advancer implements Service {
     const advanced = await advance(
       database,
       shards.filter(({ shard }) => led.has(shard)),
-      decided.map(({ item: { executionId, runId }, ...rest }) => ({
+      decided.map(({ item: { executionId, runId, startedFence }, ...rest }) => ({
         executionId,
         runId,
         ...rest,
+        fence: startedFence,
         tag: tagOf.get(executionId) ?? -1,
       })),
     )

@@ -9,12 +9,14 @@ import {
   ranges,
 } from '@carillon/contract'
 import { encodeJson } from '@carillon/sdk'
-import { signalName } from '../domain/built-in-targets.ts'
+import { builtInName, signalName } from '../domain/built-in-targets.ts'
 import { conditionProblems } from '../domain/dag/condition.ts'
 import { graphProblems, inOrder } from '../domain/dag/graph.ts'
+import { listPathProblems } from '../domain/dag/list-path.ts'
 import { defineJob } from '../jobs/define.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import { placeCheck } from '../jobs/place-check.ts'
+import { policyOfRuns } from '../jobs/policy.ts'
 import { eventLoopYielder } from '../lib/event-loop-yielder.ts'
 import type { StoredPolicy } from '../store/rows.ts'
 import { Mistakes } from './mistakes.ts'
@@ -67,7 +69,8 @@ export async function defineSteps(steps: readonly DagStep[], context: StepsConte
     const work = await mistakes.try(pointer, () => workOf({ ...step, labels: labels ?? undefined }, payload, context))
     if (work === null) continue
     const pool = await mistakes.try(pointer, () => (step.target === undefined ? signalName : place(inputOf(step))))
-    if (pool !== null) works.set(step, { ...work, pool })
+    if (pool === null) continue
+    works.set(step, step.forEach === undefined ? { ...work, pool } : fanOutWork(work))
   }
   mistakes.throwIfAny()
   return inOrder(steps).map(({ step, dependsOn, children }) => {
@@ -78,8 +81,10 @@ export async function defineSteps(steps: readonly DagStep[], context: StepsConte
 
 /** What a submission has not: throws everything that is wrong with it. */
 export function checkStep(step: DagStep): void {
-  const { when, dependsOn = [] } = step
-  const problems = [...waitProblems(step)]
+  const { when, forEach, dependsOn = [] } = step
+  const problems = [...waitProblems(step), ...fanOutProblems(step)]
+  if (forEach !== undefined)
+    problems.push(...listPathProblems(forEach, dependsOn).map((each) => ({ ...each, pointer: '/forEach' })))
   if (when !== undefined)
     problems.push(...conditionProblems(when, dependsOn).map((each) => ({ ...each, pointer: '/when' })))
   if (problems.length > 0) throw new CarillonError('VALIDATION', problems)
@@ -121,6 +126,36 @@ function waitProblems({ target, waitFor, ...rest }: DagStep): ErrorDetail[] {
   ]
 }
 
+/** What stands for the executions of all items: it starts a run of them. */
+function fanOutWork({ lane, labels }: StepWork): StepWork {
+  const name = builtInName('dag')
+  return { pool: name, lane, handler: name, payload: null, policy: policyOfRuns({}), labels }
+}
+
+/** So that the names of the items are names of steps, too. */
+const longestFanOut = 94
+
+function fanOutProblems({ name, forEach, concurrency, maxFailures, payload, waitFor }: DagStep): ErrorDetail[] {
+  if (forEach === undefined) {
+    const hint = 'Leave it out, or say over which list the step runs: forEach'
+    return Object.entries({ concurrency, maxFailures }).flatMap(([field, value]) =>
+      value === undefined ? [] : [{ pointer: `/${field}`, message: `${field} goes with forEach`, hint }],
+    )
+  }
+  const problems: ErrorDetail[] = []
+  if (payload !== undefined) {
+    const hint = 'Leave it out, or put what all need into the payload of the run'
+    problems.push({ pointer: '/payload', message: 'with forEach, the payload of each execution is its item', hint })
+  }
+  if (waitFor !== undefined)
+    problems.push({ pointer: '/forEach', message: 'forEach goes with a target', hint: 'Leave out one of them' })
+  if (name.length > longestFanOut) {
+    const message = `the name of a step with forEach has at most ${longestFanOut} characters`
+    problems.push({ pointer: '/name', message, hint: 'Its items add their numbers to it: choose a shorter one' })
+  }
+  return problems
+}
+
 const ofTargets = [
   ...(['payload', 'retryPolicy', 'heartbeatTimeoutSec', 'startWithinSec', 'deadlineSec'] as const),
   ...(['cancelGraceSec', 'unknownHandlerSec', 'delivery'] as const),
@@ -146,6 +181,7 @@ export function labelsOf(
 }
 
 function inputOf({ name, dependsOn: _, runIf: __, allowFailure: ___, payload: ____, ...asked }: DagStep): JobInput {
-  const { when: _____, waitFor: ______, target = { handler: 'none' }, ...rest } = asked
+  const { when: _____, waitFor: ______, forEach: ________, concurrency: _________, ...more } = asked
+  const { maxFailures: __________, target = { handler: 'none' }, ...rest } = more
   return { ...rest, target, name, type: 'ONE_SHOT' }
 }

@@ -1,7 +1,7 @@
 /** The steps of runs, as they were when the runs were created: they never change, so what was read once is kept for a while. */
 
 import type { Awaited, RunCondition } from '@carillon/contract'
-import { readRunDefinitions } from '../store/dags/runs.ts'
+import { type RunDefinition, readRunDefinitions } from '../store/dags/runs.ts'
 import type { Database } from '../store/database.ts'
 import { parseSteps } from './steps-text.ts'
 
@@ -15,9 +15,10 @@ export interface RunStep {
   waitFor: Awaited | null
 }
 
-/** From JSON text, in which each step comes after those it depends on. */
-export function runSteps(text: string): RunStep[] {
+/** Of its text, in which each step comes after those it depends on. */
+export function runSteps({ steps: text, stepCount, fanOut }: Omit<RunDefinition, 'runId'>): RunStep[] {
   const steps = parseSteps(text)
+  if (fanOut) return itemsOfStep(steps[0]!.name, stepCount)
   const places = new Map(steps.map(({ name }, place) => [name, place]))
   return steps.map(({ name, dependsOn = [], runIf = 'ALL_SUCCEEDED', when = null, waitFor = null }) => ({
     name,
@@ -25,6 +26,17 @@ export function runSteps(text: string): RunStep[] {
     runIf,
     when,
     waitFor,
+  }))
+}
+
+/** The items of a fan-out, named by their numbers. */
+export function itemName(step: string, number: number): string {
+  return `${step}.${number}`
+}
+
+function itemsOfStep(step: string, count: number): RunStep[] {
+  return Array.from({ length: count }, (_, number) => ({
+    ...{ name: itemName(step, number), dependsOn: [], runIf: 'ALL_SUCCEEDED', when: null, waitFor: null },
   }))
 }
 
@@ -51,8 +63,8 @@ export class RunDefinitions {
       else missing.push(runId)
     }
     if (missing.length === 0) return found
-    for (const { runId, steps } of await readRunDefinitions(this.#database, missing)) {
-      const parsed = runSteps(steps)
+    for (const { runId, ...definition } of await readRunDefinitions(this.#database, missing)) {
+      const parsed = runSteps(definition)
       found.set(runId, parsed)
       this.#keep(runId, parsed)
     }

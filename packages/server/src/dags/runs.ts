@@ -1,6 +1,6 @@
 /** Runs of graphs as people and programs handle them: started, read, cancelled, paused, resumed, retried. Bound to a tenant throughout. */
 import { CarillonError, type DagRunStep, type Timed } from '@carillon/contract'
-import { newId, stepId } from '../domain/identity.ts'
+import { newId, stepId, timeOf } from '../domain/identity.ts'
 import { cursorOf, idOfCursor } from '../executions/cursor.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Activity, noActivity } from '../observability/activity.ts'
@@ -17,6 +17,7 @@ import {
   readRun,
   readRunDefinitions,
   readRunSteps,
+  readRunsBelow,
   retryRun,
   signalStep,
 } from '../store/dags/runs.ts'
@@ -49,6 +50,24 @@ export interface AskedRun {
   labels: Record<string, string> | null
   deadlineSec: number | null
   traceparent: string | null
+  started?: StartedFrom
+  fanOut?: FanOut
+}
+
+/** By an execution, which ends as the run does. */
+export interface StartedFrom {
+  runId: string
+  executionId: string
+  fence: number
+  /** Graphs whose runs have led here. */
+  ancestors: string[]
+  paused: boolean
+}
+
+/** The steps are the items of a list. */
+export interface FanOut {
+  concurrency: number | null
+  maxFailures: number
 }
 
 export interface RunPage {
@@ -78,32 +97,46 @@ export class DagRuns {
     once?: Once<DagRunRecord>,
   ): Promise<DagRunRecord> {
     const { database, clock, signals } = this.#options
-    const { dag, name, steps, stepsText, payload, deadlineSec, traceparent } = asked
-    const at = Math.floor(clock.now())
+    const { dag, name, steps, stepsText, payload, deadlineSec, traceparent, started, fanOut } = asked
+    const now = Math.floor(clock.now())
+    const at = started === undefined ? now : timeOf(started.runId)
     const labels = asked.labels ?? {}
-    const own = { runId: newId(at), dagId: dag?.dagId ?? null, dagVersion: dag?.version ?? null, tenant, name, labels }
+    const own = {
+      runId: started?.runId ?? newId(at),
+      dagId: dag?.dagId ?? null,
+      dagVersion: dag?.version ?? null,
+      tenant,
+      name,
+      labels,
+    }
     const born: DagRunRecord = {
       ...{
         ...own,
         state: 'RUNNING',
-        paused: false,
+        paused: started?.paused ?? false,
         reason: null,
         stepCount: steps.length,
         doneCount: 0,
         failedCount: 0,
       },
-      ...{ createdAt: at, finishedAt: null, deadlineAt: deadlineSec === null ? null : at + deadlineSec * 1_000 },
-      ...{ traceparent, payload },
+      ...{ createdAt: now, finishedAt: null, deadlineAt: deadlineSec === null ? null : now + deadlineSec * 1_000 },
+      ...{ traceparent, payload, startedBy: started?.executionId ?? null, fanOut: fanOut !== undefined },
     }
     const entry = await entryOf(once, born)
-    const run = { ...own, payload, traceparent, steps: stepsText, at, deadlineSec }
+    const run = {
+      ...{ ...own, payload, traceparent, steps: stepsText, at, createdAt: now, deadlineSec, paused: born.paused },
+      ...{ startedBy: born.startedBy, startedFence: started?.fence ?? null, ancestors: started?.ancestors ?? null },
+      ...{ fanOut: born.fanOut, concurrency: fanOut?.concurrency ?? null, maxFailures: fanOut?.maxFailures ?? 0 },
+    }
     const made = await createRun(database, { run, steps: rowsOf(own.runId, steps), actor, entry })
-    if (!made) throw conflict('the graph was changed or deleted meanwhile', 'Try again')
+    if (made === 'AGAIN') throw conflict('the graph was changed or deleted meanwhile', 'Try again')
+    // By an earlier attempt of the execution that starts it.
+    if (made === 'EXISTS') return born
     this.#activity.created(
       'DAG',
       steps.map(({ pool, handler }) => ({ tenant, pool, handler })),
     )
-    signals.publish({ kind: 'DUE', at })
+    signals.publish({ kind: 'DUE', at: now })
     return born
   }
 
@@ -209,9 +242,22 @@ export class DagRuns {
 
   /** Runs again what has not SUCCEEDED. */
   async retry(tenant: string, runId: string, actor: string): Promise<DagRunRecord> {
+    const { startedBy } = await this.read(tenant, runId)
+    if (startedBy !== null) {
+      const hint = `Retry the run it belongs to, or the execution: POST /v1/executions/${startedBy}/retry`
+      throw conflict('the run was started by an execution, and ends as that does', hint)
+    }
+    return this.retryUnder(tenant, runId, { actor, fence: null })
+  }
+
+  /** `fence`: of the execution that has started it. */
+  async retryUnder(
+    tenant: string,
+    runId: string,
+    { actor, fence }: { actor: string; fence: number | null },
+  ): Promise<DagRunRecord> {
     const { database, signals, clock } = this.#options
     for (let tries = 0; tries < maxTries; tries++) {
-      await this.read(tenant, runId)
       const steps = await this.#definition(runId)
       const rows = await readRunSteps(database, runId)
       const kept = new Set(rows.filter(({ state }) => state === 'SUCCEEDED').map(({ number }) => number))
@@ -221,7 +267,7 @@ export class DagRuns {
           const waits = steps[number]!.dependsOn.filter((place) => !kept.has(place)).length
           return { executionId, waits }
         })
-      const verdict = await retryRun(database, { runId, steps: again, actor })
+      const verdict = await retryRun(database, { runId, steps: again, actor, fence })
       if (verdict === 'AGAIN') continue
       if (verdict === 'DONE') {
         signals.publish({ kind: 'DUE', at: clock.now() })
@@ -238,12 +284,21 @@ export class DagRuns {
     await this.read(tenant, change.runId)
     if (!(await pauseRun(this.#options.database, change)))
       throw conflict('the run has ended or is being cancelled', 'Check its state')
+    await this.#setPausedBelow(change)
     return this.read(tenant, change.runId)
+  }
+
+  /** Runs that its steps have started. One that has ended meanwhile is left alone. */
+  async #setPausedBelow({ runId, paused, actor }: { runId: string; paused: boolean; actor: string }): Promise<void> {
+    for (const below of await readRunsBelow(this.#options.database, runId)) {
+      await pauseRun(this.#options.database, { runId: below, paused, actor })
+      await this.#setPausedBelow({ runId: below, paused, actor })
+    }
   }
 
   async #definition(runId: string): Promise<RunStep[]> {
     const [found] = await readRunDefinitions(this.#options.database, [runId])
-    return runSteps(found!.steps)
+    return runSteps(found!)
   }
 }
 

@@ -11,10 +11,12 @@ const run: DagRunRecord = {
   ...{ runId: id, dagId: id, dagVersion: 2, name: 'nightly', tenant: 'acme', labels: { a: 'b' }, state: 'RUNNING' },
   ...{ paused: true, reason: null, stepCount: 2, doneCount: 1, failedCount: 0, createdAt: 0, finishedAt: null },
   ...{ deadlineAt: 60_000, traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, payload: '{"n":1.50}' },
+  ...{ startedBy: null, fanOut: false },
 }
 const step: DagRunStepRecord = {
   ...{ name: 'load', executionId: id, handler: 'l', dependsOn: ['extract'], state: 'DEAD', reason: 'FAILED' },
   ...{ waitFor: null, waitsFor: 0, attempt: 2, startedAt: 1, finishedAt: 2, error: { name: 'Error', message: 'no' } },
+  run: { runId: id, state: 'FAILED', stepCount: 5, doneCount: 5, failedCount: 1 },
 }
 const ajv = new Ajv({ strict: false })
 ;(formats as unknown as (ajv: Ajv) => void)(ajv)

@@ -17,13 +17,15 @@ export function dagJsonOf(dag: DagRecord): string {
 
 export function runSummaryOf(run: DagRunRecord): DagRunSummary {
   const { runId, dagId, dagVersion, name, tenant, labels, state, paused, reason } = run
-  const { stepCount, doneCount, failedCount, createdAt, finishedAt, deadlineAt, traceparent } = run
+  const { stepCount, doneCount, failedCount, createdAt, finishedAt, deadlineAt, traceparent, startedBy, fanOut } = run
   return {
     ...{ runId, dagId, dagVersion, name, tenant, labels, state, paused, reason, stepCount, doneCount, failedCount },
     createdAt: isoTime(createdAt),
     finishedAt: timeOf(finishedAt),
     deadlineAt: timeOf(deadlineAt),
     traceId: traceIdOf(traceparent),
+    startedBy,
+    fanOut,
   }
 }
 

@@ -5,7 +5,13 @@ import { type BuiltInKind, builtInKinds, CarillonError } from '@carillon/contrac
 export const reservedPrefix = 'carillon.'
 
 /** For people. */
-const kindNames: Record<BuiltInKind, string> = { http: 'HTTP', shell: 'shell', kafka: 'Kafka', lambda: 'Lambda' }
+const kindNames: Record<BuiltInKind, string> = {
+  http: 'HTTP',
+  shell: 'shell',
+  kafka: 'Kafka',
+  lambda: 'Lambda',
+  dag: 'DAG',
+}
 
 /** The pool of a built-in target, and its handler: they have one name. */
 export function builtInName<Kind extends BuiltInKind>(kind: Kind) {

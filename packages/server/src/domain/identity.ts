@@ -28,9 +28,17 @@ export function copyId(operationId: string, executionId: string, at: number): st
   return compose(at, crypto.hash('sha256', `${operationId}:${executionId}`, 'hex'))
 }
 
-/** The execution id of a step of a run, which carries the run's time: every node computes the same. */
+/** The execution id of a step of a run, which carries the run's time: every node computes the same. Within a run they sort by number. */
 export function stepId(runId: string, number: number): string {
-  return compose(timeOf(runId), crypto.hash('sha256', `${runId}:step:${number}`, 'hex'))
+  const place = number.toString(16).padStart(4, '0')
+  // The fourth digit makes no difference to `compose` but for its last two bits.
+  const hash = crypto.hash('sha256', `${runId}:step:${number}`, 'hex')
+  return compose(timeOf(runId), `${place.slice(0, 3)}0${place.slice(3)}${hash}`)
+}
+
+/** The id of the run that an execution starts, with its time; another payload is another run. */
+export function startedRunId(executionId: string, payload: string | null): string {
+  return compose(timeOf(executionId), crypto.hash('sha256', `${executionId}:run:${payload ?? ''}`, 'hex'))
 }
 
 /** An id for a job, a node or a worker; ordered by creation. */

@@ -81,7 +81,7 @@ describe('why it is not running', () => {
   })
 
   it('it runs: who has it, and whether that one is heard of', () => {
-    const lease = { workerId: 'w', worker: 'w1', leasedAt: now - 60_000, seenAt: now, cancelAt: null }
+    const lease = { workerId: 'w', worker: 'w1', leasedAt: now - 60_000, seenAt: now, cancelAt: null, run: null }
     const runs = explain({ lease }, {}, { state: 'RUNNING' })
     expect(runs.summary).toBe('It runs: it is leased by worker w1 since 2030-01-15T02:59:00.000Z.')
     const suspect = { ...lease, seenAt: now - 20_000, cancelAt: now }

@@ -80,6 +80,11 @@ function leased({ handler, jobId, name }: ExecutionRecord, around: Surroundings)
       { code: 'WAITS_FOR_SIGNAL', message: `it waits for a signal since ${time(lease!.leasedAt)}`, hint },
     ]
   }
+  if (lease!.run) {
+    const { runId, stepCount, doneCount, failedCount } = lease!.run
+    const message = `it waits for the run ${runId}: ${doneCount} of ${stepCount} steps have ended, ${failedCount} failed`
+    return [...reasons, { code: 'WAITS_FOR_RUN', message, hint: `look at it with GET /v1/dag-runs/${runId}` }]
+  }
   if (lease!.workerId === outsideWorkerId) {
     const message = `its handler deferred it after ${time(lease!.leasedAt)}, and an external system will report its outcome`
     return [...reasons, { code: 'DEFERRED', message, hint: 'ask there; without a report it ends with its timeout' }]

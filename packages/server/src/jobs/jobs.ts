@@ -21,6 +21,7 @@ import { readInstallation } from '../store/partitions/manage.ts'
 import { iso, type JobRecord } from '../store/rows.ts'
 import { changedRecord, type Moment, paused, redefined, removed, resumed, sameDefinition } from './change.ts'
 import { defineJob } from './define.ts'
+import { requireGraph } from './graphs.ts'
 import { requireKept } from './kept.ts'
 import { bornRecord, newJob } from './new-job.ts'
 import type { KnownPools } from './pools.ts'
@@ -185,6 +186,7 @@ export class Jobs {
     const builtIn = target && builtInOf(target)
     if (!builtIn) return this.#options.pools.require(tenant, target?.pool ?? defaults.pool)
     this.#options.targets.check(builtIn)
+    if (builtIn.dag !== undefined) await requireGraph(this.#options.database, tenant, builtIn.dag)
     return placeOf(target).pool
   }
 

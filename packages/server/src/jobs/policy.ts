@@ -41,11 +41,25 @@ export function checkPolicy(problems: Problems, input: ExecutionPolicy): void {
   }
 }
 
+/**
+ * What stands for a run waits as long as the run takes, and ends as it does: its steps have attempts of their own. Cancelled, it lets
+ * the run stop its steps first.
+ */
+export function policyOfRuns<P extends ExecutionPolicy>(asked: P): P {
+  return {
+    ...asked,
+    timeoutSec: asked.timeoutSec ?? ranges.timeoutSec.max,
+    retryPolicy: { ...asked.retryPolicy, maxAttempts: asked.retryPolicy?.maxAttempts ?? 1 },
+    cancelGraceSec: asked.cancelGraceSec ?? ranges.cancelGraceSec.max,
+  }
+}
+
 /** Null when every policy is the default: then nothing is stored. */
 export function storedPolicy(
-  input: ExecutionPolicy & { pauseAfterFailures?: number },
+  asked: ExecutionPolicy & { pauseAfterFailures?: number },
   target?: Target,
 ): StoredPolicy | null {
+  const input = target?.dag === undefined ? asked : policyOfRuns(asked)
   const stored: StoredPolicy = {}
   const builtIn = target && builtInOf(target)
   if (builtIn) stored.target = builtIn

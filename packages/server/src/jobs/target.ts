@@ -1,5 +1,5 @@
 /**
- * Where a target is run. Built-in targets (HTTP, shell, Kafka, Lambda) are ordinary handlers of a worker inside a node, in
+ * Where a target is run. Built-in targets (HTTP, shell, Kafka, Lambda, runs of graphs) are ordinary handlers of a worker inside a node, in
  * pools of their own; what they need to know travels with the policy, which only a worker's node reads.
  */
 import {
@@ -32,7 +32,8 @@ export interface TargetRules {
 
 export const workersOnly: TargetRules = {
   check(target) {
-    throw targetsOff(kindOf(target)!)
+    const kind = kindOf(target)!
+    if (kind !== 'dag') throw targetsOff(kind)
   },
 }
 

@@ -51,6 +51,7 @@ import {
   checkDeadLetters,
   checkEnqueue,
   checkEnqueueMany,
+  checkEnqueueRun,
   checkFollow,
   checkJob,
   checkLimit,
@@ -59,7 +60,7 @@ import {
   checkTrigger,
   checkUnschedule,
 } from './checks.ts'
-import { enqueueIn } from './enqueue-in.ts'
+import { enqueueIn, enqueueRunIn } from './enqueue-in.ts'
 import { listen } from './events.ts'
 import { follow } from './follow.ts'
 import type { Transaction } from './transaction.ts'
@@ -70,6 +71,16 @@ export interface EnqueueOptions extends AnyEnqueueOptions {
   tenant?: string
   /** The caller's own transaction: the execution exists if and only if it commits. */
   tx?: Transaction
+}
+
+export interface EnqueueRunOptions extends Pick<AnyEnqueueOptions, 'name' | 'labels' | 'priority' | 'traceparent'> {
+  tenant?: string
+  /** What the run is given. */
+  payload?: unknown
+  /** When to start it. Left out: now. */
+  runAt?: Date | number
+  /** The caller's own transaction: the run is started if and only if it commits. */
+  tx: Transaction
 }
 
 export type CreateJobInput = JobInput & { tenant?: string; payload?: unknown }
@@ -147,6 +158,20 @@ export class CarillonCalls {
     if (rest.dedupe !== undefined) throw noDedupe()
     const runAt = await submissions.runAt(target, tenant, rest)
     return this.#handle(await enqueueIn(tx, { target, tenant, payload: text, runAt, options: rest }), tenant)
+  }
+
+  /**
+   * Starts a run of a graph, by its id or key, with the caller's own transaction; without one it is `dags.run`. The execution stands for
+   * the run and ends as it does, with the results of the last steps by their names.
+   */
+  async enqueueRun(
+    dag: string,
+    options: EnqueueRunOptions,
+  ): Promise<ExecutionHandle<Record<string, unknown>, ExecutionView>> {
+    const tenant = this.#tenantOf(options, checkEnqueueRun)
+    const { payload, ...rest } = options
+    const text = payload === undefined ? null : encodeJson(payload, 'payload')
+    return this.#handle(await enqueueRunIn(options.tx, { dag, tenant, payload: text, options: rest }), tenant)
   }
 
   /** Submits many executions in one transaction. */

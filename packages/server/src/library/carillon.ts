@@ -27,8 +27,8 @@ export interface CarillonParts {
   /** The embedded PostgreSQL, which ends with this Carillon; null: the database is not ours. */
   postgres: { stop(): Promise<void> } | null
   config: EngineConfig
-  /** Runs built-in targets; null: this process runs none. */
-  builtIn: BuiltInWorker | null
+  /** Runs built-in targets. */
+  builtIn: BuiltInWorker
 }
 
 export class Carillon extends CarillonCalls {
@@ -100,7 +100,7 @@ export class Carillon extends CarillonCalls {
   async #start(): Promise<void> {
     const { logger, config, builtIn } = this.#parts
     await super.engine.start()
-    await builtIn?.start()
+    await builtIn.start()
     if (this.#handlers.length === 0) return
     this.#worker = new Worker({
       transport: directTransport(super.engine),
@@ -117,7 +117,7 @@ export class Carillon extends CarillonCalls {
     // The caller of `start` has already got the error.
     await this.#starting?.catch(() => {})
     await this.#worker?.stop(options)
-    await this.#parts.builtIn?.stop()
+    await this.#parts.builtIn.stop()
     await super.engine.stop()
     await this.#parts.postgres?.stop()
   }

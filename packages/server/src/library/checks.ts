@@ -27,6 +27,10 @@ const { runAt: _, delayMs: __, dedupe: ___, ...many } = once
 export const checkTenant = checkOf({ tenant })
 export const checkEnqueue = checkOf({ ...once, tenant, tx: anything })
 export const checkEnqueueMany = checkOf({ ...many, tenant })
+export const checkEnqueueRun = checkOf({
+  ...fieldsOf(['name', 'runAt', 'labels', 'priority', 'traceparent']),
+  ...{ tenant, tx: Json, payload: anything },
+})
 export const checkSchedule = checkOf({ ...fieldsOf(scheduleOptionNames), cron: recurrence, every: recurrence, tenant })
 export const checkJob = checkOf({ ...JobInput.properties, tenant }, 'a job')
 export const checkUnschedule = checkOf({ ...api.deleteJob.query.properties, tenant })

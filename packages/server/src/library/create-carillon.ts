@@ -53,7 +53,7 @@ export async function createCarillon(options: CarillonOptions): Promise<Carillon
     const config = engineConfig({ ...settings, databaseUrl: postgres?.url ?? settings.databaseUrl })
     const engine = new Engine(config, logger, { targets: rules })
     const builtIn = await builtInWorker({
-      ...{ config: allowed, rules, tokens: engine.tokens, logger },
+      ...{ config: allowed, rules, tokens: engine.tokens, runs: engine.startedRuns, logger },
       transport: directTransport(engine, { exact: true }),
       name: `${config.nodeName} (built-in targets)`,
     })

@@ -24,6 +24,30 @@ export async function enqueueIn(
   return rows[0]!.id
 }
 
+export async function enqueueRunIn(
+  tx: Transaction,
+  {
+    dag,
+    tenant,
+    payload,
+    options,
+  }: {
+    dag: string
+    tenant: string
+    payload: string | null
+    options: Pick<EnqueueOptions, 'name' | 'labels' | 'priority' | 'traceparent'> & { runAt?: Date | number }
+  },
+): Promise<string> {
+  const { priority = defaults.priority, runAt, labels, traceparent = null, name = null } = options
+  const rows = await runIn(tx)<{ id: string }>(enqueueRunSql, [
+    ...[dag, payload, tenant, priority, runAt === undefined ? null : new Date(runAt), json(labels), traceparent, name],
+  ])
+  return rows[0]!.id
+}
+
+const enqueueRunSql = `
+  select carillon.enqueue_run($1::text, $2::json, $3::text, $4::text, $5::timestamptz, $6::jsonb, $7::text, $8::text) id`
+
 const enqueueSql = `
   select carillon.enqueue($1::text, $2::json, $3::text, $4::text, $5::text, $6::timestamptz, $7::jsonb, $8::jsonb, $9::text,
     $10::text) id`

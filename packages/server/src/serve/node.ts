@@ -69,7 +69,7 @@ async function startNode(
   const settings = engineConfig({ ...config.engine, databaseUrl: config.databaseUrl, directUrl: config.directUrl })
   const engine = new Engine(settings, logger, { targets: rules })
   const worker = await builtInWorker({
-    ...{ config: config.targets, rules, tokens: engine.tokens, logger },
+    ...{ config: config.targets, rules, tokens: engine.tokens, runs: engine.startedRuns, logger },
     transport: directTransport(engine, { exact: true }),
     name: `${settings.nodeName} (built-in targets)`,
   })
@@ -86,13 +86,13 @@ async function startNode(
       : new MetricsServer({ host: metricsHost, port: metricsPort, metrics: engine.metrics })
   await engine.start()
   try {
-    await worker?.start()
+    await worker.start()
     await http.start()
     await metrics?.start()
     logger.info({ url: http.url }, 'listening')
   } catch (error) {
     await http.stop()
-    await worker?.stop()
+    await worker.stop()
     await engine.stop()
     throw error
   }
@@ -102,7 +102,7 @@ async function startNode(
     engine.events.close()
     engine.logFeed.close()
     await http.stop()
-    await worker?.stop()
+    await worker.stop()
     await engine.stop()
     await metrics?.stop()
     await postgres?.stop()

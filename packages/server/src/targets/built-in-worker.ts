@@ -1,4 +1,4 @@
-/** Built-in targets are ordinary handlers of a worker inside the node. Null: this node runs none. */
+/** Built-in targets are ordinary handlers of a worker inside the node. */
 import type { BuiltInKind } from '@carillon/contract'
 import {
   defineHandler,
@@ -12,6 +12,7 @@ import {
 import type { TargetConfig } from '../config/target-config.ts'
 import { builtInName } from '../domain/built-in-targets.ts'
 import type { BoundTokens } from './bound-tokens.ts'
+import { type RunStarter, runDag } from './dag/dag-target.ts'
 import { checkedAgent, type Resolve } from './http/checked-agent.ts'
 import { HttpTargetRunner } from './http/http-target.ts'
 import { KafkaTargetRunner } from './kafka/kafka-target.ts'
@@ -24,6 +25,7 @@ export interface BuiltInWorkerOptions {
   config: TargetConfig
   rules: OperatorRules
   tokens: BoundTokens
+  runs: RunStarter
   transport: Transport
   name: string
   logger: Logger
@@ -57,8 +59,8 @@ export class BuiltInWorker {
 const maxPublishing = 32
 
 /** Throws CONFIG_INVALID for what is configured and cannot be: a package that is missing, a secret that is not there. */
-export async function builtInWorker(options: BuiltInWorkerOptions): Promise<BuiltInWorker | null> {
-  const { config, rules, tokens, name, logger } = options
+export async function builtInWorker(options: BuiltInWorkerOptions): Promise<BuiltInWorker> {
+  const { config, rules, tokens, runs, name, logger } = options
   const { secrets, signWith, maxRequestSec } = config
   const shares = new Map<string, TenantShare>()
   const handlers: RegisteredHandler[] = []
@@ -71,6 +73,7 @@ export async function builtInWorker(options: BuiltInWorkerOptions): Promise<Buil
     shares.set(builtInName(kind), share)
     handlers.push(implementHandler(builtIn, (ctx) => share.run(ctx.tenant, () => run(ctx)), { concurrency }))
   }
+  register('dag', (ctx) => runDag(ctx, runs))
   if (config.http) {
     const dispatcher = checkedAgent(rules.urls.addresses, options.resolve)
     const http = new HttpTargetRunner({ rules, secrets, signWith, tokens, dispatcher, maxRequestSec })
@@ -93,7 +96,6 @@ export async function builtInWorker(options: BuiltInWorkerOptions): Promise<Buil
     register('lambda', (ctx) => lambda.run(ctx))
     closing.push(() => dispatcher.destroy())
   }
-  if (handlers.length === 0) return null
   // Nothing is taken ahead: behind a slow target it would wait here while other nodes are free.
   const transport = sharedTransport(options.transport, shares)
   const worker = new Worker({ transport, handlers, name, logger, prefetch: 0 })

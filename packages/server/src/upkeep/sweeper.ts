@@ -11,7 +11,7 @@ import { TimeBudget } from '../lib/time-budget.ts'
 import type { WorkerLiveness } from '../liveness/port.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Signals } from '../signals/port.ts'
-import { expireRuns } from '../store/dags/runs.ts'
+import { cancelAbandonedRuns, expireRuns } from '../store/dags/runs.ts'
 import type { Database } from '../store/database.ts'
 import { Isolation } from '../store/quarantine/isolation.ts'
 import type { Stray } from '../store/workers/sweep.ts'
@@ -52,6 +52,8 @@ const mostNamed = 10
 export class Sweeper {
   readonly #options: SweeperOptions
   readonly #looks: TimeBudget
+  /** Of scans of the runs that executions have started. */
+  readonly #runLooks = new TimeBudget({ share, longestPauseMs: 1_000 })
   readonly #sweeps: Sweeps
 
   constructor(options: SweeperOptions) {
@@ -68,7 +70,11 @@ export class Sweeper {
     const strays = looks ? await this.#looks.spend(() => this.#look(watchedMs)) : []
     // Each independently: one that cannot be ended now must not delay the rest.
     await this.#attempt('start windows and deadlines', () => this.#expire())
-    await this.#attempt('deadlines of runs', () => this.#expireRuns())
+    await this.#attempt('deadlines of runs', () => this.#cancelRuns(expireRuns, 'TIMED_OUT'))
+    if (!sparing || this.#runLooks.pauseMs === 0)
+      await this.#attempt('runs whose executions have ended', () =>
+        this.#runLooks.spend(() => this.#cancelRuns(cancelAbandonedRuns, 'CANCELLED')),
+      )
     const [overdue, lost] = [strays.filter((s) => s.overdue), strays.filter((s) => !s.overdue)]
     if (watchedMs >= Math.min(lostMs, reportAgainMs)) {
       await this.#attempt('overdue attempts', () =>
@@ -103,9 +109,9 @@ export class Sweeper {
     if (skipped.length > 0) onSkipped?.(skipped)
   }
 
-  async #expireRuns(): Promise<void> {
-    for (const told of await expireRuns(this.#options.database, mostRuns)) {
-      this.#options.signals.publish({ kind: 'CANCEL', ...told, reason: 'TIMED_OUT' })
+  async #cancelRuns(cancel: typeof expireRuns, reason: 'TIMED_OUT' | 'CANCELLED'): Promise<void> {
+    for (const told of await cancel(this.#options.database, mostRuns)) {
+      this.#options.signals.publish({ kind: 'CANCEL', ...told, reason })
     }
   }
 

@@ -16,6 +16,13 @@ export interface Released {
   tenant: string
   pool: string
   lane: number
+  /** Of a run. Null: no execution has started it. */
+  startedBy: string | null
+  /** Of a run that an execution has started. */
+  startedFence: number | null
+  maxFailures: number
+  cancelReason: 'RUN_CANCELLED' | 'RUN_DEADLINE' | null
+  fanOut: boolean
 }
 
 export async function readReleased(
@@ -25,7 +32,8 @@ export async function readReleased(
 ): Promise<Released[]> {
   return database.query<Released>(
     'read-released',
-    `select execution_id "executionId", run_id "runId", shard, failed, skipped, number, tenant, pool, lane
+    `select execution_id "executionId", run_id "runId", shard, failed, skipped, number, tenant, pool, lane,
+       started_by "startedBy", started_fence "startedFence", max_failures "maxFailures", cancel_reason "cancelReason", fan_out "fanOut"
      from carillon.read_released($1, $2)`,
     [shards.map(({ shard }) => shard), limit],
   )
@@ -56,6 +64,8 @@ export interface Advance {
   inputs: string | null
   /** Why its condition could not be answered. */
   error: { name: string; message: string } | null
+  /** Of a run that an execution has started: the fence under which that one was told. */
+  fence: number | null
 }
 
 export interface Advanced {
@@ -81,7 +91,7 @@ export async function advance(
     cancelled: string[] | null
     ended: string[] | null
     due: boolean
-  }>('advance', 'select * from carillon.advance($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)', [
+  }>('advance', 'select * from carillon.advance($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)', [
     shards.map((s) => s.shard),
     shards.map((s) => s.epoch),
     uuids(items.map((i) => i.executionId)),
@@ -91,6 +101,7 @@ export async function advance(
     bigints(items.map((i) => i.tag)),
     texts(items.map((i) => i.inputs)),
     jsonbs(items.map((i) => i.error && JSON.stringify(i.error))),
+    bigints(items.map((i) => i.fence)),
     database.now,
   ])
   const row = rows[0]

@@ -19,6 +19,15 @@ export interface NewRun {
   steps: string
   at: number
   deadlineSec: number | null
+  /** The rest: of one that an execution starts. `at` is its time then. */
+  createdAt: number | null
+  startedBy: string | null
+  startedFence: number | null
+  ancestors: string[] | null
+  fanOut: boolean
+  concurrency: number | null
+  maxFailures: number
+  paused: boolean
 }
 
 export interface NewStep {
@@ -37,13 +46,13 @@ export interface NewStep {
   children: string[]
 }
 
-/** False: the graph has changed since it was read. Throws AnsweredBefore. See functions/dags/create_run.sql. */
+/** AGAIN: the graph has changed since it was read. Throws AnsweredBefore. See functions/dags/create_run.sql. */
 export async function createRun(
   database: Database,
   { run, steps, actor, entry }: { run: NewRun; steps: NewStep[]; actor: string; entry: AnswerEntry | null },
-): Promise<boolean> {
+): Promise<'DONE' | 'AGAIN' | 'EXISTS'> {
   const given = Object.fromEntries(Object.entries(run).filter(([, value]) => value !== null))
-  const rows = await database.query<{ verdict: 'DONE' | 'ANSWERED' | 'AGAIN' }>(
+  const rows = await database.query<{ verdict: 'DONE' | 'ANSWERED' | 'AGAIN' | 'EXISTS' }>(
     'create-run',
     'select carillon.create_run($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15) verdict',
     [
@@ -66,7 +75,7 @@ export async function createRun(
   )
   const { verdict } = rows[0]!
   if (verdict === 'ANSWERED') throw new AnsweredBefore()
-  return verdict === 'DONE'
+  return verdict
 }
 
 export interface DagRunRecord {
@@ -86,6 +95,8 @@ export interface DagRunRecord {
   finishedAt: number | null
   deadlineAt: number | null
   traceparent: string | null
+  startedBy: string | null
+  fanOut: boolean
   /** JSON text. */
   payload: string | null
 }
@@ -95,7 +106,8 @@ const columns = `
   coalesce(r.state, 'RUNNING') state, r.paused, coalesce(r.reason, case when r.state is null and r.cancel_at is not null then 'CANCELLING' end) reason,
   r.step_count "stepCount", case when r.state is null then r.step_count - b.remaining else r.step_count end "doneCount",
   coalesce(r.failed_count, b.failed, 0) "failedCount", carillon.ms(r.created_at) "createdAt",
-  carillon.ms(r.finished_at) "finishedAt", carillon.ms(r.deadline_at) "deadlineAt", r.traceparent`
+  carillon.ms(r.finished_at) "finishedAt", carillon.ms(r.deadline_at) "deadlineAt", r.traceparent, r.started_by "startedBy",
+  r.fan_out "fanOut"`
 const joined = 'left join carillon.blocked b on b.execution_id = case when r.state is null then r.execution_id end'
 
 /** Index: dag_runs_pkey. */
@@ -121,7 +133,7 @@ export interface DagRunFilter {
 const lookedAt = 5_000
 
 /**
- * Newest first, below `before`; without payloads. `next`: the id to go on from; null: that was all. Not prepared: planned for the tenant
+ * Newest first, below `before`; without payloads, and without fan-outs, which are found by the steps that have started them. `next`: the id to go on from; null: that was all. Not prepared: planned for the tenant
  * at hand. Indexes: dag_runs_tenant, or dag_runs_dag.
  */
 export async function listRuns(
@@ -137,7 +149,7 @@ export async function listRuns(
          ($4::text is null or coalesce(x.state, 'RUNNING') = $4) and coalesce(x.labels, '{}') @> all ($5::jsonb[]) fits
        from (
          select * from carillon.dag_runs y
-         where y.tenant = $1 and y.execution_id < $2::uuid and ($3::uuid is null or y.dag_id = $3)
+         where y.tenant = $1 and y.execution_id < $2::uuid and not y.fan_out and ($3::uuid is null or y.dag_id = $3)
            and y.execution_id >= carillon.first_id(coalesce($6::bigint, 0)) and ($7::bigint is null or y.execution_id < carillon.first_id($7))
          order by y.execution_id desc limit ${lookedAt}) x) w
      join carillon.dag_runs r on r.execution_id = w.execution_id ${joined}
@@ -163,6 +175,7 @@ export interface StepRow {
   startedAt: number | null
   finishedAt: number | null
   error: DagRunStep['error']
+  run: DagRunStep['run']
 }
 
 /** The steps of a run, by number. Index: executions_job; what has ended is looked up nowhere else. */
@@ -170,7 +183,8 @@ export async function readRunSteps(database: Database, runId: string): Promise<S
   return database.query<StepRow>(
     'read-dag-run-steps',
     `select x.execution_id "executionId", s.number, x.handler, x.state, x.reason, coalesce(b.remaining, 0) "waitsFor", x.attempt,
-       x.started_at "startedAt", x.finished_at "finishedAt", x.error
+       x.started_at "startedAt", x.finished_at "finishedAt", x.error,
+       case when x.handler = 'carillon.dag' then carillon.started_run(x.execution_id) end run
      from (select array_agg(e.tenant) tenants, array_agg(e.execution_id) ids from carillon.executions_of_run($1) e) o
      cross join lateral carillon.read_executions(o.tenants, o.ids) x
      join carillon.dag_steps s on s.execution_id = x.execution_id
@@ -180,16 +194,31 @@ export async function readRunSteps(database: Database, runId: string): Promise<S
   )
 }
 
-/** JSON text: the steps a run was created with. */
-export async function readRunDefinitions(
-  database: Database,
-  runIds: string[],
-): Promise<{ runId: string; steps: string }[]> {
+/** What a run was created with: its steps as JSON text; of a fan-out one, which stands for `stepCount`. */
+export interface RunDefinition {
+  runId: string
+  steps: string
+  stepCount: number
+  fanOut: boolean
+}
+
+export async function readRunDefinitions(database: Database, runIds: string[]): Promise<RunDefinition[]> {
   return database.query(
     'read-dag-run-definitions',
-    `select r.execution_id "runId", r.steps from unnest($1::uuid[]) i(id) join carillon.dag_runs r on r.execution_id = i.id`,
+    `select r.execution_id "runId", r.steps, r.step_count "stepCount", r.fan_out "fanOut" from unnest($1::uuid[]) i(id) join carillon.dag_runs r on r.execution_id = i.id`,
     [runIds],
   )
+}
+
+/** Runs that the steps of a run have started and that go on. Indexes: executions_job, dag_runs_started. */
+export async function readRunsBelow(database: Database, runId: string): Promise<string[]> {
+  const rows = await database.query<{ run: { runId: string; state: string } | null }>(
+    'read-dag-runs-below',
+    `select carillon.started_run(e.execution_id) run from carillon.executions_of_run($1) e
+     where e.handler = 'carillon.dag' and e.state is null`,
+    [runId],
+  )
+  return rows.flatMap(({ run }) => (run?.state === 'RUNNING' ? [run.runId] : []))
 }
 
 export interface CancelledStep {
@@ -231,14 +260,22 @@ export async function pauseRun(
   return rows[0]!.done
 }
 
+export type RetryVerdict = 'DONE' | 'AGAIN' | 'STATE' | 'TOO_OLD' | 'STARTED' | null
+
+/** `fence`: of the execution that has started it. */
 export async function retryRun(
   database: Database,
-  { runId, steps, actor }: { runId: string; steps: { executionId: string; waits: number }[]; actor: string },
-): Promise<'DONE' | 'AGAIN' | 'STATE' | 'TOO_OLD' | null> {
-  const rows = await database.query<{ verdict: 'DONE' | 'AGAIN' | 'STATE' | 'TOO_OLD' | null }>(
+  {
+    runId,
+    steps,
+    actor,
+    fence,
+  }: { runId: string; steps: { executionId: string; waits: number }[]; actor: string; fence: number | null },
+): Promise<RetryVerdict> {
+  const rows = await database.query<{ verdict: RetryVerdict }>(
     'retry-dag-run',
-    'select carillon.retry_run($1, $2, $3, $4, $5) verdict',
-    [runId, uuids(steps.map((s) => s.executionId)), integers(steps.map((s) => s.waits)), actor, database.now],
+    'select carillon.retry_run($1, $2, $3, $4, $5, $6) verdict',
+    [runId, uuids(steps.map((s) => s.executionId)), integers(steps.map((s) => s.waits)), actor, fence, database.now],
   )
   return rows[0]!.verdict
 }
@@ -260,6 +297,18 @@ export async function signalStep(
     [runId, executionId, step, result, actor, database.now],
   )
   return rows[0]!.verdict
+}
+
+/** Cancels runs whose executions do not wait for them any more. Answers what runs and must be told to stop. */
+export async function cancelAbandonedRuns(
+  database: Database,
+  limit: number,
+): Promise<{ executionId: string; workerId: string; fence: number }[]> {
+  return database.query(
+    'cancel-abandoned-runs',
+    'select execution_id "executionId", worker_id "workerId", fence from carillon.cancel_abandoned_runs($1, $2)',
+    [limit, database.now],
+  )
 }
 
 /** Cancels what is left of runs whose deadline has passed. Answers what runs and must be told to stop. */

@@ -1,5 +1,5 @@
 /** Where an unfinished execution is and what surrounds it, for `explain`. Not for hot paths. */
-import type { JobState } from '@carillon/contract'
+import type { JobState, StartedRun } from '@carillon/contract'
 import type { Database } from '../database.ts'
 
 export interface Placement {
@@ -21,6 +21,8 @@ export interface Placement {
     leasedAt: number
     seenAt: number | null
     cancelAt: number | null
+    /** That it has started, and waits for. */
+    run: StartedRun | null
   } | null
 }
 
@@ -47,7 +49,8 @@ export async function readPlacement(database: Database, executionId: string): Pr
              and not exists (select from carillon.waiting z where z.execution_id = x.execution_id)
            order by x.execution_id desc limit 5) h) end holders,
        case when r.execution_id is not null then jsonb_build_object('workerId', r.worker_id, 'worker', k.name,
-         'leasedAt', carillon.ms(r.leased_at), 'seenAt', carillon.ms(k.seen_at), 'cancelAt', carillon.ms(r.cancel_at)) end lease
+         'leasedAt', carillon.ms(r.leased_at), 'seenAt', carillon.ms(k.seen_at), 'cancelAt', carillon.ms(r.cancel_at),
+         'run', case when e.handler = 'carillon.dag' then carillon.started_run(e.execution_id) end) end lease
      from carillon.executions e
      left join carillon.jobs j on j.job_id = e.job_id and j.state <> 'DELETED'
      left join carillon.pools p on p.pool = e.pool

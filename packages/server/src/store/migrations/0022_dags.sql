@@ -42,7 +42,17 @@ create table carillon.dag_runs (
   step_count int not null check (step_count >= 1),
   created_at timestamptz not null,
   deadline_at timestamptz,
+  -- The execution that has started it and ends as it does; and the graphs whose runs have led here, outermost first.
+  started_by uuid,
+  ancestors uuid[],
+  -- Its steps are the items of a list: `steps` has one, which stands for all.
+  fan_out boolean not null default false,
+  -- How many of its steps may be ready or running at once; null: all. With how many failures it has SUCCEEDED all the same.
+  concurrency int check (concurrency >= 1),
+  max_failures int not null default 0 check (max_failures >= 0),
   -- From here on: changed after birth.
+  -- The fence under which `started_by` waits for its end.
+  started_fence bigint,
   paused boolean not null default false,
   cancel_at timestamptz,
   cancel_reason text,
@@ -53,10 +63,12 @@ create table carillon.dag_runs (
   -- Of a run that has ended; before, `blocked` has it.
   failed_count int,
   primary key (execution_id),
-  check ((state is null) = (finished_at is null))
+  check ((state is null) = (finished_at is null)),
+  check ((started_by is null) = (started_fence is null))
 ) partition by range (execution_id);
 create index dag_runs_tenant on carillon.dag_runs (tenant, execution_id);
 create index dag_runs_dag on carillon.dag_runs (dag_id, execution_id) where dag_id is not null;
+create index dag_runs_started on carillon.dag_runs (started_by) where started_by is not null;
 
 -- Which execution is which step of a run, and which steps depend on it. Never changed; partitioned like the ledger.
 create table carillon.dag_steps (
@@ -91,10 +103,20 @@ create table carillon.blocked (
   failed int not null default 0,
   skipped int not null default 0,
   -- Its run is paused: nobody takes it up until that is over.
-  held boolean not null default false
+  held boolean not null default false,
+  -- A step of a run in which only so many may be ready or running at once: it waits for a slot too.
+  queued boolean not null default false,
+  -- Of such a run: its slots, and how many are taken.
+  slots int,
+  active int not null default 0,
+  -- A run that an execution has started.
+  started boolean not null default false
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
-create index blocked_released on carillon.blocked (shard) where remaining = 0 and not held;
+create index blocked_released on carillon.blocked (shard) where remaining = 0 and not held and not queued;
 create index blocked_run on carillon.blocked (run_id);
+create index blocked_queued on carillon.blocked (run_id, execution_id) where queued and remaining = 0 and not held;
+create index blocked_slots on carillon.blocked (shard) where active < slots;
+create index blocked_started on carillon.blocked (execution_id) where started;
 
 -- What a step is given of the steps it depends on, once they have ended: members of a JSON object.
 alter table carillon.executions add column inputs text;

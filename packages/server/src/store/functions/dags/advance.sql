@@ -1,7 +1,9 @@
--- What waits for nothing more in these shards: steps to be made ready or skipped, and runs that have ended. A run has no number.
--- Locks: none. Indexes: blocked_released, dag_steps_pkey, executions_pkey.
+-- What waits for nothing more in these shards: steps to be made ready or skipped, and runs that have ended. Of a run with slots, as many
+-- steps as slots are free. A run has no number, but what its end means to the execution that started it.
+-- Locks: none. Indexes: blocked_released, blocked_slots, blocked_queued, dag_runs_pkey, dag_steps_pkey, executions_pkey.
 create or replace function carillon.read_released(p_shards smallint[], p_limit int)
-returns table (execution_id uuid, run_id uuid, shard smallint, failed int, skipped int, number int, tenant text, pool text, lane smallint)
+returns table (execution_id uuid, run_id uuid, shard smallint, failed int, skipped int, number int, tenant text, pool text, lane smallint,
+  started_by uuid, started_fence bigint, max_failures int, cancel_reason text, fan_out boolean)
 language plpgsql stable
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
@@ -9,26 +11,39 @@ as $$
 #variable_conflict use_column
 begin
   return query
-  select b.execution_id, b.run_id, b.shard, b.failed, b.skipped, s.number, e.tenant, e.pool, e.lane
+  select b.execution_id, b.run_id, b.shard, b.failed, b.skipped, s.number, e.tenant, e.pool, e.lane, r.started_by, r.started_fence,
+    r.max_failures, r.cancel_reason, r.fan_out
   from (
-    select * from unnest(p_shards) h(shard) cross join lateral (
-      select x.execution_id, x.run_id, x.failed, x.skipped from carillon.blocked x
-      where x.shard = h.shard and x.remaining = 0 and not x.held limit p_limit) y
+    select * from (
+      select * from unnest(p_shards) h(shard) cross join lateral (
+        select x.execution_id, x.run_id, x.failed, x.skipped from carillon.blocked x
+        where x.shard = h.shard and x.remaining = 0 and not x.held and not x.queued limit p_limit) y
+      union all
+      select h.shard, y.* from unnest(p_shards) h(shard)
+      cross join lateral (
+        select x.execution_id run_id, x.slots - x.active free from carillon.blocked x
+        where x.shard = h.shard and x.active < x.slots limit p_limit) r
+      cross join lateral (
+        select x.execution_id, x.run_id, x.failed, x.skipped from carillon.blocked x
+        where x.run_id = r.run_id and x.queued and x.remaining = 0 and not x.held order by x.execution_id limit r.free) y) z
     limit p_limit) b
   left join lateral (
     select * from carillon.dag_steps x where x.execution_id = case when b.run_id <> b.execution_id then b.execution_id end offset 0) s on true
-  left join lateral (select * from carillon.executions x where x.execution_id = s.execution_id offset 0) e on true;
+  left join lateral (select * from carillon.executions x where x.execution_id = s.execution_id offset 0) e on true
+  left join lateral (
+    select * from carillon.dag_runs x where x.execution_id = case when b.run_id = b.execution_id then b.run_id end offset 0) r on true;
 end $$;
 
 -- ADVANCE: what became of those that waited for nothing more. p_verdicts: READY; WAIT: for a signal; SKIPPED, with
 -- a reason; END: it is a run. A run that was
 -- cancelled meanwhile has its steps cancelled instead; of one that is paused they are held back, and nobody looks at them until it is resumed.
 -- p_tags, p_inputs: of steps that are to be ready; p_inputs as executions.inputs has them. p_errors: of conditions that could not be answered.
+-- p_fences: of runs that an execution has started, the fence under which it was told; if it waits under another by now, the run goes on.
 -- Answers which became ready (moved, with the hints in queued), how many steps ended otherwise, by state, and which runs ended. due: something else waits for nothing more.
 -- Locks: shards (share), dag_runs by id, executions by id, blocked by id, then see end_executions.
 create or replace function carillon.advance(
   p_shards smallint[], p_epochs bigint[], p_ids uuid[], p_runs uuid[], p_verdicts text[], p_reasons text[], p_tags bigint[],
-  p_inputs text[], p_errors jsonb[], p_now timestamptz default null)
+  p_inputs text[], p_errors jsonb[], p_fences bigint[], p_now timestamptz default null)
 returns table (moved uuid[], queued jsonb, skipped uuid[], cancelled uuid[], ended uuid[], due boolean)
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
@@ -40,6 +55,7 @@ declare
   v_shards smallint[];
   v_other record;
   v_due timestamptz;
+  v_limited uuid[];   -- runs with slots
 begin
   v_shards := carillon.hold_shards(p_shards, p_epochs);
   if cardinality(v_shards) = 0 then
@@ -48,7 +64,10 @@ begin
   perform from (select distinct u from unnest(p_runs) u) i(id) join carillon.dag_runs r on r.execution_id = i.id
   order by r.execution_id for no key update of r;
   perform from unnest(p_ids) i(id) join carillon.executions e on e.execution_id = i.id order by e.execution_id for no key update of e;
-  perform carillon.hold_blocked(p_ids, array(
+  v_limited := array(
+    select b.execution_id from (select distinct u from unnest(p_runs) u) i(id)
+    join carillon.blocked b on b.execution_id = i.id and b.slots is not null);
+  perform carillon.hold_blocked(p_ids || v_limited, array(
     select i.id from unnest(p_ids, p_runs, p_verdicts) i(id, run_id, verdict) join carillon.dag_runs r on r.execution_id = i.run_id
     where i.verdict = 'SKIPPED' or i.verdict in ('READY', 'WAIT') and r.cancel_at is not null));
 
@@ -57,9 +76,10 @@ begin
     select i.id, case when i.verdict = 'END' then 'END' when r.cancel_at is not null then 'CANCELLED' when r.paused then 'HELD'
       else i.verdict end verdict, case when i.verdict <> 'END' and r.cancel_at is not null then r.cancel_reason else i.reason end reason,
       r.cancel_by, case when r.cancel_at is null then i.error end error
-    from unnest(p_ids, p_runs, p_verdicts, p_reasons, p_errors) i(id, run_id, verdict, reason, error)
+    from unnest(p_ids, p_runs, p_verdicts, p_reasons, p_errors, p_fences) i(id, run_id, verdict, reason, error, fence)
     join carillon.blocked b on b.execution_id = i.id and b.remaining = 0 and not b.held and b.shard = any (v_shards)
-    join carillon.dag_runs r on r.execution_id = i.run_id)
+    join carillon.dag_runs r on r.execution_id = i.run_id
+      and (i.verdict <> 'END' or r.started_fence is not distinct from i.fence))
   select array_agg(d.id) filter (where d.verdict in ('READY', 'WAIT')) ready, array_agg(d.id) filter (where d.verdict = 'WAIT') signals, array_agg(d.id) filter (where d.verdict = 'HELD') held,
     array_agg(d.id) filter (where d.verdict = 'END') runs,
     array_agg(d.id order by d.id) filter (where d.verdict in ('SKIPPED', 'CANCELLED')) ids,
@@ -78,11 +98,14 @@ begin
       delete from carillon.blocked b where b.execution_id = any (v_other.runs) returning b.execution_id, b.failed)
     update carillon.dag_runs r
     set finished_at = v_now, failed_count = o.failed, paused = false,
-      state = case when o.failed = 0 then 'SUCCEEDED' when r.cancel_at is not null and r.cancel_reason = 'RUN_CANCELLED' then 'CANCELLED'
-        else 'FAILED' end,
-      reason = case when o.failed = 0 then null when r.cancel_reason = 'RUN_CANCELLED' then 'CANCELLED' when r.cancel_reason = 'RUN_DEADLINE' then 'DEADLINE'
-        else 'STEP_FAILED' end
-    from over o where r.execution_id = o.execution_id and r.execution_id = any (v_other.runs);
+      state = case when k.succeeded then 'SUCCEEDED' when r.cancel_reason = 'RUN_CANCELLED' then 'CANCELLED' else 'FAILED' end,
+      reason = case when k.succeeded then null when r.cancel_reason = 'RUN_CANCELLED' then 'CANCELLED'
+        when r.cancel_reason = 'RUN_DEADLINE' then 'DEADLINE' else 'STEP_FAILED' end
+    from over o join carillon.dag_runs x on x.execution_id = o.execution_id
+    cross join lateral (
+      -- Told the same way by dags/run-ends.ts to the execution that has started it.
+      select o.failed = 0 or x.cancel_at is null and o.failed <= x.max_failures succeeded) k
+    where r.execution_id = o.execution_id and r.execution_id = any (v_other.runs);
     delete from carillon.deadlines d where d.execution_id = any (v_other.runs) and d.kind = 'RUN';
     ended := v_other.runs;
     perform carillon.tell_runs(v_other.runs, null, 'scheduler', v_now);
@@ -103,6 +126,11 @@ begin
       cross join lateral (values ('START', a.expires_at), ('FINISH', a.deadline_at)) d(kind, due) where d.due is not null
       on conflict (execution_id, kind) do update set due = excluded.due)
     select array_agg(a.execution_id) into moved from again a;
+    if v_limited <> '{}' then
+      update carillon.blocked b set active = b.active + m.count
+      from (select i.run_id, count(*)::int count from unnest(p_ids, p_runs) i(id, run_id) where i.id = any (moved) group by i.run_id) m
+      where b.execution_id = m.run_id and b.execution_id = any (v_limited);
+    end if;
     if v_other.signals is null then
       queued := carillon.readmit(moved);
     else

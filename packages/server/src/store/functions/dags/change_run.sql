@@ -100,9 +100,11 @@ begin
 end $$;
 
 -- Runs again what has not SUCCEEDED of a run that FAILED or was CANCELLED. p_ids: those, with the number of steps each has to wait for
--- again. Answers DONE; AGAIN: something has changed since the caller looked; STATE: it has not ended so; TOO_OLD; null: no such run.
+-- again. p_fence: under which the execution that has started it waits for it now; nobody else retries such a run.
+-- Answers DONE; AGAIN: something has changed since the caller looked; STATE: it has not ended so; TOO_OLD; STARTED; null: no such run.
 -- Locks: dag_runs, executions by id, blocked (its own rows), endings.
-create or replace function carillon.retry_run(p_run uuid, p_ids uuid[], p_waits int[], p_actor text, p_now timestamptz default null) returns text
+create or replace function carillon.retry_run(p_run uuid, p_ids uuid[], p_waits int[], p_actor text, p_fence bigint default null,
+  p_now timestamptz default null) returns text
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
@@ -117,6 +119,10 @@ begin
     return null;
   elsif v_run.state is null or v_run.state not in ('FAILED', 'CANCELLED') then
     return 'STATE';
+  elsif v_run.started_by is not null and p_fence is null then
+    return 'STARTED';
+  elsif p_fence < v_run.started_fence then
+    return 'AGAIN';   -- a later attempt has it
   elsif exists (select from carillon.installation n where p_run < n.floor_id) then
     return 'TOO_OLD';   -- its partition is going
   end if;
@@ -132,14 +138,16 @@ begin
     expires_at = null, deadline_at = null, history = carillon.with_entry(e.history, jsonb_build_object('at', carillon.ms(v_now),
       'to', 'BLOCKED', 'actor', p_actor, 'reason', 'REPLAYED'))
   from unnest(p_ids) i(id) where e.execution_id = i.id;
-  insert into carillon.blocked (execution_id, run_id, shard, remaining)
-  select b.id, p_run, carillon.shard_of(p_run, n.shard_count), b.waits from carillon.installation n cross join (
+  insert into carillon.blocked (execution_id, run_id, shard, remaining, queued, slots, started)
+  select b.id, p_run, carillon.shard_of(p_run, n.shard_count), b.waits, b.id <> p_run and v_run.concurrency is not null,
+    case when b.id = p_run then v_run.concurrency end, b.id = p_run and v_run.started_by is not null
+  from carillon.installation n cross join (
     select * from unnest(p_ids, p_waits) u(id, waits) union all select p_run, cardinality(p_ids)) b order by b.id;
   perform from unnest(p_ids) i(id) join carillon.endings n on n.execution_id = i.id order by n.execution_id for update of n;
   delete from carillon.endings n using unnest(p_ids) i(id) where n.execution_id = i.id;
   update carillon.dag_runs r
   set state = null, reason = null, finished_at = null, failed_count = null, deadline_at = null, cancel_at = null, cancel_reason = null,
-    cancel_by = null
+    cancel_by = null, started_fence = coalesce(p_fence, started_fence)
   where r.execution_id = p_run;
   insert into carillon.audit (at, tenant, actor, action, subject, detail)
   values (v_now, v_run.tenant, p_actor, 'dag_run.retried', p_run::text, jsonb_build_object('steps', cardinality(p_ids)));
@@ -147,3 +155,92 @@ begin
   perform carillon.tell_executions(p_ids, 'retrying', p_actor, v_now);
   return 'DONE';
 end $$;
+
+-- TAKE: an execution that stands for a run begins to wait for it, under its fence. Answers RUNNING; ENDING: all steps have ended, or it is being
+-- cancelled, look again; how it has ended; null: there is no such run yet.
+-- Locks: dag_runs.
+create or replace function carillon.take_run(p_run uuid, p_execution uuid, p_fence bigint) returns text
+language plpgsql volatile
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+as $$
+declare
+  v_run carillon.dag_runs;
+begin
+  select * into v_run from carillon.dag_runs r where r.execution_id = p_run for no key update;
+  if not found then
+    return null;
+  elsif v_run.started_by is distinct from p_execution then
+    raise exception 'the run % was not started by the execution %', p_run, p_execution;
+  elsif v_run.state is not null then
+    return v_run.state;
+  elsif v_run.cancel_at is not null or exists (select from carillon.blocked b where b.execution_id = p_run and b.remaining = 0) then
+    return 'ENDING';
+  end if;
+  update carillon.dag_runs r set started_fence = p_fence where r.execution_id = p_run and r.started_fence < p_fence;
+  return 'RUNNING';
+end $$;
+
+-- Cancels runs whose executions do not wait for them any more, because they were cancelled, took too long or were lost. Answers what runs
+-- and must be told to stop. If something is BUSY, expire_runs goes on.
+-- Locks: dag_runs by id, then see cancel_runs.
+create or replace function carillon.cancel_abandoned_runs(p_limit int, p_now timestamptz default null)
+returns table (execution_id uuid, worker_id uuid, fence bigint)
+language plpgsql volatile
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_runs uuid[];
+  v_told record;
+begin
+  v_runs := carillon.abandoned_runs(array(select b.execution_id from carillon.blocked b where b.started), p_limit);
+  if v_runs = '{}' then
+    return;
+  end if;
+  perform from unnest(v_runs) i(id) join carillon.dag_runs r on r.execution_id = i.id order by r.execution_id for no key update of r;
+  -- Again: another attempt may have taken it.
+  v_runs := carillon.abandoned_runs(v_runs, p_limit);
+  select array_agg(c.execution_id) filter (where c.verdict = 'FLAGGED') ids, array_agg(c.worker_id) filter (where c.verdict = 'FLAGGED') workers,
+    array_agg(c.fence) filter (where c.verdict = 'FLAGGED') fences, bool_or(c.verdict = 'BUSY') busy
+  into v_told from carillon.cancel_runs(v_runs, 'RUN_CANCELLED', 'scheduler', v_now) c;
+  if v_told.busy then
+    insert into carillon.deadlines (execution_id, kind, due) select i.id, 'RUN', v_now from unnest(v_runs) i(id) order by i.id
+    on conflict (execution_id, kind) do update set due = excluded.due;
+  end if;
+  return query select * from unnest(v_told.ids, v_told.workers, v_told.fences);
+end $$;
+
+-- Of runs that executions have started and that go on: those whose execution does not wait for them any more. Locks: none.
+-- Indexes: dag_runs_pkey, leases_pkey, lease_notes_pkey, executions_pkey.
+create or replace function carillon.abandoned_runs(p_runs uuid[], p_limit int) returns uuid[]
+language plpgsql volatile
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+as $$
+declare
+  v_on record;
+begin
+  select array_agg(r.execution_id) runs, array_agg(r.started_by) executions, array_agg(r.started_fence) fences into v_on
+  from unnest(p_runs) i(id) join carillon.dag_runs r on r.execution_id = i.id
+  where r.state is null and r.cancel_at is null and r.started_by is not null;
+  return array(
+    with h as materialized (select * from carillon.read_held(v_on.executions, v_on.fences) x where x.cancel_reason is null)
+    select u.run from unnest(v_on.runs, v_on.executions, v_on.fences) u(run, execution, fence)
+    left join h on h.execution_id = u.execution and h.fence = u.fence
+    where h.execution_id is null order by u.run limit p_limit);
+end $$;
+
+-- The run that an execution has started last, as the contract's StartedRun; null: none. Index: dag_runs_started.
+create or replace function carillon.started_run(p_execution uuid) returns jsonb
+language sql stable
+set enable_seqscan = off set enable_bitmapscan = off
+as $$
+  select jsonb_build_object('runId', r.execution_id, 'state', coalesce(r.state, 'RUNNING'), 'stepCount', r.step_count,
+    'doneCount', case when r.state is null then r.step_count - b.remaining else r.step_count end,
+    'failedCount', coalesce(r.failed_count, b.failed, 0))
+  from carillon.dag_runs r left join carillon.blocked b on b.execution_id = case when r.state is null then r.execution_id end
+  where r.started_by = p_execution
+    -- It has the time of its execution, and so lies in its partition.
+    and r.execution_id >= carillon.first_id(carillon.time_of(p_execution)) and r.execution_id < carillon.first_id(carillon.time_of(p_execution) + 1)
+  order by r.created_at desc limit 1
+$$;

@@ -2,7 +2,8 @@
 -- and their runs. What waits for nothing more then is taken up by the leader of the run's shard. Returns p_now if there is such a one.
 --
 -- A dependency counts as skipped if a condition, its own or of one before it, decided against it; as failed in every other way to end
--- without success. A run counts the failures that no step allows; what was skipped because of another failure is not one of its own.
+-- without success. A run counts the failures that no step allows; what was skipped because of another failure is not one of its own. A run
+-- with slots gets back those of steps that had become ready: they have tags.
 -- Locks: blocked by id, all in one statement. The caller holds the ledger rows of those that ended, so each is counted once.
 -- Indexes: executions_pkey, dag_steps_pkey, blocked_pkey.
 create or replace function carillon.release_steps(p_ids uuid[], p_now timestamptz) returns timestamptz
@@ -15,13 +16,16 @@ declare
   v_done int[];
   v_failed int[];
   v_skipped int[];
+  v_freed int[];
   v_released boolean;
 begin
-  select array_agg(t.id), array_agg(t.done), array_agg(t.failed), array_agg(t.skipped) into v_ids, v_done, v_failed, v_skipped
+  select array_agg(t.id), array_agg(t.done), array_agg(t.failed), array_agg(t.skipped), array_agg(t.freed)
+  into v_ids, v_done, v_failed, v_skipped, v_freed
   from (
-    select w.id, count(*)::int done, count(*) filter (where w.failed)::int failed, count(*) filter (where w.skipped)::int skipped
+    select w.id, count(*)::int done, count(*) filter (where w.failed)::int failed, count(*) filter (where w.skipped)::int skipped,
+      count(*) filter (where w.freed)::int freed
     from (
-      select c.id, k.skipped, case when c.id = e.job_id
+      select c.id, k.skipped, c.id = e.job_id and e.tag >= 0 freed, case when c.id = e.job_id
         then k.failed and e.reason is distinct from 'DEPENDENCY_FAILED'
           and (not s.allow_failure or e.reason in ('RUN_CANCELLED', 'RUN_DEADLINE') is true)
         else k.failed end failed
@@ -35,11 +39,12 @@ begin
   perform from unnest(v_ids) i(id) join carillon.blocked b on b.execution_id = i.id order by b.execution_id for update of b;
   with counted as (
     update carillon.blocked b
-    set remaining = b.remaining - t.done, failed = b.failed + t.failed, skipped = b.skipped + t.skipped
-    from unnest(v_ids, v_done, v_failed, v_skipped) t(id, done, failed, skipped)
+    set remaining = b.remaining - t.done, failed = b.failed + t.failed, skipped = b.skipped + t.skipped,
+      active = case when b.slots is null then b.active else b.active - t.freed end
+    from unnest(v_ids, v_done, v_failed, v_skipped, v_freed) t(id, done, failed, skipped, freed)
     where b.execution_id = t.id
-    returning b.remaining)
-  select bool_or(c.remaining = 0) into v_released from counted c;
+    returning b.remaining, b.active < b.slots free)
+  select bool_or(c.remaining = 0 or c.free) into v_released from counted c;
   return case when v_released then p_now end;
 end $$;
 

@@ -40,6 +40,7 @@ begin
     grant usage on schema carillon to carillon_enqueue;
     grant execute on function
       carillon.enqueue(text, json, text, text, text, timestamptz, jsonb, jsonb, text, text, jsonb),
+      carillon.enqueue_run(text, json, text, text, timestamptz, jsonb, text, text),
       carillon.enqueued(uuid) to carillon_enqueue;
   end if;
 

@@ -86,6 +86,10 @@ export const serverRules: Record<string, { may: string[]; why: string }> = {
     may: [...foundation, 'store', ...seams, 'observability', 'config', 'keep-alive', 'redis', 'kafka'],
     why: 'the part of the composition root that knows the versions of the seams',
   },
+  'engine-parts.ts': {
+    may: [...foundation, 'store', 'observability', 'keep-alive', 'choose-seams.ts'],
+    why: 'names the parts of an engine that tests and simulation replace',
+  },
   'installation-duties.ts': {
     may: [...foundation, 'store', 'observability', 'config', 'upkeep', ...services],
     why: 'the part of the composition root that knows the duties',
@@ -93,7 +97,7 @@ export const serverRules: Record<string, { may: string[]; why: string }> = {
   'main.ts': {
     may: [
       ...[...belowMiddle, ...middle, ...services, 'config', 'keep-alive', 'targets', 'http'],
-      ...['choose-seams.ts', 'installation-duties.ts'],
+      ...['choose-seams.ts', 'engine-parts.ts', 'installation-duties.ts'],
     ],
     why: 'the composition root knows every folder but the entries above it',
   },

@@ -48,7 +48,7 @@ export function showDag({ out, now }: Shown, dag: Dag): void {
     { header: 'STEP', value: (step) => step.name, flexible: true },
     {
       header: 'TARGET',
-      value: ({ target, waitFor }) => (target ? targetOf({ target }) : `waits for a ${waitFor?.toLowerCase()}`),
+      value: workOf,
       flexible: true,
     },
     { header: 'AFTER', value: (step) => step.dependsOn?.join(', ') || null, flexible: true },
@@ -56,6 +56,11 @@ export function showDag({ out, now }: Shown, dag: Dag): void {
     { header: 'MAY FAIL', value: (step) => (step.allowFailure ? 'yes' : null), dispensable: 2 },
   ]
   out.table(dag.steps, columns, '')
+}
+
+function workOf({ target, waitFor, forEach }: DagStep): string {
+  if (target === undefined) return `waits for a ${waitFor?.toLowerCase()}`
+  return `${targetOf({ target })}${forEach === undefined ? '' : `, for each of ${forEach}`}`
 }
 
 export function runColumns({ out, now }: Shown): Column<DagRunSummary>[] {
@@ -79,6 +84,7 @@ export function showRun(context: Shown, run: DagRun): void {
     ['run', run.runId],
     ['name', run.name],
     ['graph', run.dagId && `${run.dagId}${version}`],
+    ['started by', run.startedBy],
     ['state', stateText(run), out.state(run.state)],
     ['why', run.reason],
     ['done', `${run.doneCount} of ${run.stepCount}${run.failedCount > 0 ? `, ${run.failedCount} failed` : ''}`],
@@ -133,10 +139,15 @@ function indented(name: string, depth: number): string {
 }
 
 function whyOfStep(step: DagRunStep, run: DagRun, byName: ReadonlyMap<string, DagRunStep>): string | null {
+  if (step.run !== null && step.state === 'RUNNING') return startedText(step.run)
   if (step.state !== 'BLOCKED') return errorText(step)
   const open = step.dependsOn.filter((name) => !endStates.has(byName.get(name)?.state ?? 'BLOCKED'))
   if (open.length > 0) return `waits for ${open.join(', ')}`
   return run.paused ? 'waits: the run is paused' : null
+}
+
+function startedText({ runId, doneCount, stepCount, failedCount }: NonNullable<DagRunStep['run']>): string {
+  return `${doneCount} of ${stepCount} done${failedCount > 0 ? `, ${failedCount} failed` : ''}: run ${runId}`
 }
 
 function errorText({ reason, error }: DagRunStep): string | null {

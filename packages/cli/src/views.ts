@@ -38,6 +38,7 @@ export function targetOf({ target }: Pick<Job, 'target'>): string {
   if (target.shell) return `shell ${[target.shell.command, ...(target.shell.args ?? [])].join(' ')}`
   if (target.kafka) return `kafka ${[target.kafka.cluster, target.kafka.topic].filter(Boolean).join('/')}`
   if (target.lambda) return `lambda ${target.lambda.functionArn.replace(/^arn:[^:]+:lambda:/, '')}`
+  if (target.dag) return `run of ${target.dag}`
   return target.pool === undefined || target.pool === 'default'
     ? `${target.handler}`
     : `${target.handler} @ ${target.pool}`

@@ -8,7 +8,7 @@ import { Receipts } from './admission/receipts.ts'
 import { Submitter } from './admission/submitter.ts'
 import { createTagger, type TagFlows } from './admission/tags.ts'
 import { VirtualTimes } from './admission/virtual-times.ts'
-import { chooseSeams, type Seams } from './choose-seams.ts'
+import { chooseSeams } from './choose-seams.ts'
 import { Completion } from './completion/completion.ts'
 import type { EngineConfig } from './config/engine-config.ts'
 import { kafkaPlace } from './config/kafka-place.ts'
@@ -19,6 +19,7 @@ import { DagRuns } from './dags/runs.ts'
 import { StartedRuns } from './dags/started-runs.ts'
 import { Dispatcher } from './dispatch/dispatcher.ts'
 import { newId } from './domain/identity.ts'
+import type { EngineParts } from './engine-parts.ts'
 import { Events } from './events/events.ts'
 import { KafkaPublisher } from './events/kafka-publisher.ts'
 import { Ends } from './executions/ends.ts'
@@ -31,7 +32,7 @@ import { FailureWatch } from './jobs/failure-watch.ts'
 import { Jobs } from './jobs/jobs.ts'
 import { KnownPools } from './jobs/pools.ts'
 import { type TargetRules, workersOnly } from './jobs/target.ts'
-import { type KeepAlive, type KeepAliveSettings, KeepAliveThread } from './keep-alive/keep-alive.ts'
+import { type KeepAliveSettings, KeepAliveThread } from './keep-alive/keep-alive.ts'
 import { monotonicMs, OffsetClock } from './lib/clock.ts'
 import type { Service } from './lib/service.ts'
 import './lib/temporal.ts'
@@ -63,20 +64,6 @@ import { Partitioner } from './upkeep/partitioner.ts'
 import { Sampler } from './upkeep/sampler.ts'
 import { Sweeper } from './upkeep/sweeper.ts'
 import { WorkerSessions } from './workers/worker-sessions.ts'
-
-/** Parts that may be replaced: for tests and simulation, whose time is not the machine's. */
-export interface EngineParts extends Partial<Seams> {
-  database?: Database
-  clock?: OffsetClock
-  keepAlive?: (settings: KeepAliveSettings) => KeepAlive
-  metrics?: Metrics
-  /** Of the tz database. */
-  tzVersion?: string
-  /** Milliseconds; measures the time that periodic work takes. */
-  monotonic?: () => number
-  /** A number between 0 and 1, for the jitter of retries. */
-  chance?: () => number
-}
 
 const startPatienceMs = 30_000
 /** How often workers send what their handlers have logged. */

@@ -10,7 +10,7 @@ import { GraphPanel } from './graph-panel.tsx'
 
 export function DefinedSteps({ of: { dagId, version, steps } }: { of: Dag }) {
   const [selected, select] = useState<string | undefined>(undefined)
-  const drawn = steps.map(({ name, dependsOn = [], target }) => ({ name, dependsOn, about: targetOf(target) }))
+  const drawn = steps.map(({ name, dependsOn = [], ...step }) => ({ name, dependsOn, about: workOf(step) }))
   return (
     <>
       <GraphPanel shape={`${dagId} ${version}`} steps={drawn} critical={none} selected={selected} onSelect={select} />
@@ -28,7 +28,7 @@ export function DefinedSteps({ of: { dagId, version, steps } }: { of: Dag }) {
             },
             {
               name: 'Runs',
-              cell: ({ target }) => <span className="font-mono text-[13px] break-all">{targetOf(target)}</span>,
+              cell: (step) => <span className="font-mono text-[13px] break-all">{workOf(step)}</span>,
             },
             {
               name: 'Depends on',
@@ -55,8 +55,9 @@ function conditionOf({ runIf = 'ALL_SUCCEEDED', when, allowFailure = false }: Da
   return `${reasonText(runIf)}${when ? `, when ${when}` : ''}${allowFailure ? ', may fail' : ''}`
 }
 
-function targetOf(target: DagStep['target']): string {
+function workOf({ target, forEach }: Pick<DagStep, 'target' | 'forEach'>): string {
   if (target === undefined) return 'waits for a signal'
   const text = targetText({ target })
-  return target.pool === undefined ? text : `${text} · ${target.pool}`
+  const placed = target.pool === undefined ? text : `${text} · ${target.pool}`
+  return forEach === undefined ? placed : `${placed}, for each of ${forEach}`
 }

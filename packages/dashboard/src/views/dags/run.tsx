@@ -70,13 +70,15 @@ function Known({ run }: { run: DagRun }) {
             </p>
           )}
         </Panel>
-        <GraphPanel
-          shape={run.runId}
-          steps={graphSteps}
-          critical={chain?.names ?? none}
-          selected={selected}
-          onSelect={selectInGraph}
-        />
+        {!run.fanOut && (
+          <GraphPanel
+            shape={run.runId}
+            steps={graphSteps}
+            critical={chain?.names ?? none}
+            selected={selected}
+            onSelect={selectInGraph}
+          />
+        )}
         <div className={`grid items-start gap-4 ${shown ? 'xl:grid-cols-[minmax(0,1fr)_24rem]' : ''}`}>
           {shown && (
             <div className="min-w-0 xl:sticky xl:top-4 xl:order-last">
@@ -113,6 +115,15 @@ function About({ of: run }: { of: DagRun }) {
       {run.dagId !== null && (
         <Link to="/dags/$dagId" params={{ dagId: run.dagId }} className="text-accent hover:underline">
           Graph, version {run.dagVersion}
+        </Link>
+      )}
+      {run.startedBy !== null && (
+        <Link
+          to="/executions/$executionId"
+          params={{ executionId: run.startedBy }}
+          className="text-accent hover:underline"
+        >
+          The execution that started it
         </Link>
       )}
       <Id id={run.runId} name="run id" />

@@ -1,5 +1,6 @@
 /** One step: where it is and why, what it waits for, and what waits for it. */
-import type { DagRunStep } from '@carillon/contract'
+import type { DagRunStep, StartedRun } from '@carillon/contract'
+import { Link } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { Button, LinkButton } from '../../components/button.tsx'
 import { reasonText } from '../../components/execution-columns.tsx'
@@ -13,6 +14,7 @@ import { Explain } from '../executions/explain.tsx'
 import { isEnd } from '../executions/filter.ts'
 import { SignalStep } from './signal-step.tsx'
 import { StepTook } from './step-table.tsx'
+import { startedText } from './steps.ts'
 
 const explainEveryMs = 3_000
 const mostNamed = 12
@@ -36,7 +38,7 @@ export function StepDetail({
   onClose: () => void
 }) {
   const place = useRef<HTMLElement>(null)
-  const { name, executionId, state, reason, attempt, handler, dependsOn, error } = step
+  const { name, executionId, state, reason, attempt, handler, dependsOn, error, run } = step
   useEffect(() => {
     if (!takesFocus) return
     place.current!.focus({ preventScroll: true })
@@ -56,6 +58,7 @@ export function StepDetail({
     ['Started', <Time key="started" at={step.startedAt} exact />],
     ['Finished', <Time key="finished" at={step.finishedAt} exact />],
     ['Took', <StepTook key="took" of={step} />],
+    ...(run === null ? [] : [['Its run', <Started key="run" of={run} />] as [string, ReactNode]]),
     ['Depends on', named(dependsOn)],
     ['Dependants', named(dependants)],
   ]
@@ -85,6 +88,17 @@ export function StepDetail({
       {error !== null && state !== 'SUCCEEDED' && <ErrorPanel error={error} />}
       {!isEnd(state) && <Doing executionId={executionId} />}
     </section>
+  )
+}
+
+function Started({ of: run }: { of: StartedRun }) {
+  return (
+    <>
+      <Link to="/dag-runs/$runId" params={{ runId: run.runId }} className="text-accent hover:underline">
+        {stateWord(run.state)}
+      </Link>
+      , {startedText(run)}
+    </>
   )
 }
 

@@ -1,6 +1,6 @@
 /** What can be said of the steps of a run: what depends on what, what is left, and what decided how long the run took. */
-import type { DagRun, DagRunStep } from '@carillon/contract'
-import { duration } from '../../lib/time.ts'
+import type { DagRun, DagRunStep, StartedRun } from '@carillon/contract'
+import { count, duration } from '../../lib/time.ts'
 import { isEnd } from '../executions/filter.ts'
 import type { GraphStep } from './graph-step.ts'
 
@@ -87,6 +87,11 @@ const order = [
   'SUCCEEDED',
 ]
 
+/** How far the run is that a step has started. */
+export function startedText({ doneCount, stepCount, failedCount }: StartedRun): string {
+  return `${count(doneCount)} of ${count(stepCount)} done${failedCount > 0 ? `, ${count(failedCount)} failed` : ''}`
+}
+
 /** As the drawing takes it. */
 export function graphStepOf(step: DagRunStep): GraphStep {
   const { name, dependsOn, state, startedAt } = step
@@ -94,12 +99,13 @@ export function graphStepOf(step: DagRunStep): GraphStep {
   return {
     ...{ name, dependsOn, state },
     ...(about !== undefined && { about }),
-    ...(state === 'RUNNING' && startedAt !== null && { runsSince: startedAt }),
+    ...(state === 'RUNNING' && startedAt !== null && step.run === null && { runsSince: startedAt }),
   }
 }
 
 function aboutOf(step: DagRunStep): string | undefined {
-  const { state, waitsFor, attempt, error, reason } = step
+  const { state, waitsFor, attempt, error, reason, run } = step
+  if (run !== null && (state === 'RUNNING' || state === 'SUCCEEDED')) return startedText(run)
   const tookMs = stepTookMs(step)
   if (state === 'SUCCEEDED') return `${duration(tookMs)}${attempt > 1 ? `, attempt ${attempt}` : ''}`
   if (state === 'BLOCKED') return waitsFor === 1 ? 'waits for 1 step' : `waits for ${waitsFor} steps`

@@ -6,5 +6,6 @@ export function targetText({ target }: Pick<Job, 'target'>): string {
   if (target.shell) return `shell ${target.shell.command}`
   if (target.kafka) return `kafka ${target.kafka.topic}`
   if (target.lambda) return `lambda ${target.lambda.functionArn.split(':').at(-1)}`
+  if (target.dag) return `run of ${target.dag}`
   return target.handler ?? ''
 }

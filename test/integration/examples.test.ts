@@ -58,6 +58,12 @@ describe('the examples', () => {
     expect(out).toContain('loaded: {"warehouse":{"loaded":3},"lake":{"loaded":3}}')
   })
 
+  it('a step for each of 500 files, five of which are broken', async () => {
+    const out = await run('fan-out/main.ts', { DATABASE_URL: database.url })
+    expect(out).toContain('SUCCEEDED: 500 files, 5 broken')
+    expect(out).toContain('495 files, 6930 bytes')
+  })
+
   it('HTTP target: called, signed, answered', async () => {
     const out = await run('http-target/main.ts', { DATABASE_URL: database.url })
     expect(out).toMatch(/called for [0-9a-f-]{36}, fence \d+/)

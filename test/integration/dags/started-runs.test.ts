@@ -1,9 +1,12 @@
 /** Executions that stand for a run: steps over the items of a list, steps and jobs that run a graph. Over HTTP, with real workers. */
 import { createClient, createWorker, defineHandler, implementHandler } from '@carillon/sdk'
+import { createCarillon } from '@carillon/server'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { quickTimes } from '../../support/carillon.ts'
 import { fitsContract } from '../../support/contract-check.ts'
 import { type HttpNode, httpNode } from '../../support/http-node.ts'
+import { createDatabase } from '../../support/postgres.ts'
 import { until } from '../../support/until.ts'
 
 let node: HttpNode
@@ -305,4 +308,34 @@ it('says what is wrong with such a step', async () => {
     ...['/steps/0/payload', '/steps/0/forEach', '/steps/1/concurrency', '/steps/1/maxFailures'],
     ...['/steps/2/forEach', '/steps/3/name', '/steps/3/forEach'],
   ])
+})
+
+describe('in the caller’s own transaction', () => {
+  it('a run is started if and only if that commits', async () => {
+    const database = await createDatabase()
+    await using _ = { [Symbol.asyncDispose]: () => database.drop() }
+    const carillon = await createCarillon({ databaseUrl: database.url, logLevel: 'error', ...quickTimes })
+    carillon.handle(defineHandler<unknown>({ name: 'find' }), ({ dag }) => dag!.payload)
+    await carillon.start()
+    const pool = new pg.Pool({ connectionString: database.url, max: 1 })
+    await carillon.dags.create({ key: 'monthly', steps: [{ name: 'find', ...target('find') }] })
+    const tx = await pool.connect()
+    await tx.query('begin')
+    await carillon.enqueueRun('monthly', { payload: 'never', tx })
+    await tx.query('rollback')
+    await tx.query('begin')
+    const handle = await carillon.enqueueRun('monthly', { payload: { month: 1 }, labels: { team: 'data' }, tx })
+    await tx.query('commit')
+    expect(await handle.result()).toEqual({ find: { month: 1 } })
+    const sql = await tx.query<{ id: string }>(`select carillon.enqueue_run('monthly', '{"month": 2}') id`)
+    const { id } = sql.rows[0]!
+    await until(async () => (await carillon.executions.get(id).catch(() => null))?.state === 'SUCCEEDED')
+    expect((await carillon.executions.get(id)).result).toEqual({ find: { month: 2 } })
+    await expect(tx.query(`select carillon.enqueue_run('yearly')`)).rejects.toThrow('graph yearly does not exist')
+    const { items } = await carillon.dagRuns.list({ dagId: 'monthly' })
+    expect(items.map(({ labels }) => labels)).toEqual([{}, { team: 'data' }])
+    tx.release()
+    await pool.end()
+    await carillon.stop({ drainSec: 1 })
+  })
 })

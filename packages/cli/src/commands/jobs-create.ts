@@ -26,6 +26,7 @@ export function registerCreate(jobs: Command): void {
     .option('--handler <name>', 'what a worker runs')
     .option('--pool <name>', 'whose workers run it')
     .option('--http <url>', 'call this URL instead of a handler')
+    .option('--dag <graph>', 'start a run of this graph, by its id or key')
     .addOption(new Option('--cron <expression>', 'on a cron schedule').conflicts(['every', 'at', 'in']))
     .addOption(new Option('--every <duration>', 'at an interval: ISO 8601 such as PT15M').conflicts(['at', 'in']))
     .addOption(
@@ -55,6 +56,7 @@ Examples:
   $ carillon jobs create --handler greet --payload '{"name": "Ada"}'
   $ carillon jobs create --key nightly --handler report --cron '0 3 * * *' --timezone Europe/Berlin
   $ carillon jobs create --handler greet --at 2030-03-10T02:30 --timezone America/New_York
+  $ carillon jobs create --key 'nightly load' --dag load --cron '0 3 * * *' --overlap FORBID
   $ carillon jobs create -f job.yaml`,
     )
     .action(act(createJob))
@@ -67,6 +69,7 @@ interface CreateOptions {
   handler?: string
   pool?: string
   http?: string
+  dag?: string
   cron?: string
   every?: string
   at?: string
@@ -103,21 +106,48 @@ async function fromFile(path: string): Promise<WireJobInput> {
 }
 
 function fromFlags(options: Omit<CreateOptions, 'file' | 'idempotencyKey'>): WireJobInput {
-  const { handler, pool, http, cron, every, at, in: delayMs, maxAttempts, label: labels, payload, ...others } = options
+  const {
+    handler,
+    pool,
+    http,
+    dag,
+    cron,
+    every,
+    at,
+    in: delayMs,
+    maxAttempts,
+    label: labels,
+    payload,
+    ...others
+  } = options
   const { gap, twice, ...same } = others
-  if ((handler === undefined) === (http === undefined))
-    throw new UsageError({ message: 'what is to be run?', hint: 'Give --handler or --http, or a file with -f' })
-  if (http !== undefined && pool !== undefined)
-    throw new UsageError({ message: '--pool goes with --handler', hint: 'Leave it out: nodes call the URL themselves' })
+  if ([handler, http, dag].filter((each) => each !== undefined).length !== 1)
+    throw new UsageError({
+      message: 'what is to be run?',
+      hint: 'Give one of --handler, --http and --dag, or a file with -f',
+    })
+  if (handler === undefined && pool !== undefined)
+    throw new UsageError({ message: '--pool goes with --handler', hint: 'Leave it out: nodes do this themselves' })
   return {
     ...same,
     ...whenOf({ cron, every, at, delayMs }),
     ...((gap || twice) && { dst: { ...(gap && { gap }), ...(twice && { overlap: twice }) } }),
-    target: http === undefined ? { handler, ...(pool !== undefined && { pool }) } : { http: { url: http } },
+    target: targetOf({ handler, pool, http, dag }),
     ...(payload !== undefined && { payload: parseJson(payload, '--payload') }),
     ...(maxAttempts !== undefined && { retryPolicy: { maxAttempts } }),
     ...(labels && { labels }),
   }
+}
+
+function targetOf({
+  handler,
+  pool,
+  http,
+  dag,
+}: Pick<CreateOptions, 'handler' | 'pool' | 'http' | 'dag'>): WireJobInput['target'] {
+  if (http !== undefined) return { http: { url: http } }
+  if (dag !== undefined) return { dag }
+  return { handler, ...(pool !== undefined && { pool }) }
 }
 
 function whenOf({ cron, every, at, delayMs }: { cron?: string; every?: string; at?: string; delayMs?: number }) {

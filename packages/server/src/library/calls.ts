@@ -170,6 +170,10 @@ export class CarillonCalls {
   ): Promise<ExecutionHandle<Record<string, unknown>, ExecutionView>> {
     const tenant = this.#tenantOf(options, checkEnqueueRun)
     const { payload, ...rest } = options
+    if (rest.tx === undefined) {
+      const hint = 'Pass the client of your transaction; without one: dags.run'
+      throw new CarillonError('VALIDATION', { pointer: '/tx', message: 'tx is required', hint })
+    }
     const text = payload === undefined ? null : encodeJson(payload, 'payload')
     return this.#handle(await enqueueRunIn(options.tx, { dag, tenant, payload: text, options: rest }), tenant)
   }

@@ -29,7 +29,7 @@ export const checkEnqueue = checkOf({ ...once, tenant, tx: anything })
 export const checkEnqueueMany = checkOf({ ...many, tenant })
 export const checkEnqueueRun = checkOf({
   ...fieldsOf(['name', 'runAt', 'labels', 'priority', 'traceparent']),
-  ...{ tenant, tx: Json, payload: anything },
+  ...{ tenant, tx: anything, payload: anything },
 })
 export const checkSchedule = checkOf({ ...fieldsOf(scheduleOptionNames), cron: recurrence, every: recurrence, tenant })
 export const checkJob = checkOf({ ...JobInput.properties, tenant }, 'a job')

@@ -38,7 +38,7 @@ export async function runDemo(context: Context, options: DemoOptions): Promise<v
   const worker = createWorker({
     urls: [node.url],
     name: 'demo-worker',
-    handlers: [...handlers, ...graphHandlers(client)],
+    handlers: [...handlers, ...graphHandlers],
     logger: plainLog(out, 'worker'),
   })
   try {

@@ -1,14 +1,15 @@
-/** The demo's graph: five steps, started every half minute by a job. A load fails now and then: retry its run from there. */
+/**
+ * The demo's graph: five steps, every half minute; one of them runs for each part of a list. A load fails now and then: retry its run from
+ * there.
+ */
 import { setTimeout as after } from 'node:timers/promises'
 import type { DagInput } from '@carillon/contract'
 import { defineHandler, implementHandler } from '@carillon/sdk'
-import type { NodeClient } from '../node-client.ts'
 
-export const startOrders = defineHandler<null>({ name: 'start_orders' })
 const extract = defineHandler<{ source: string }>({ name: 'extract_orders' })
 const transform = defineHandler<null>({ name: 'transform_orders' })
 const loadWarehouse = defineHandler<{ failureRate: number }>({ name: 'load_warehouse' })
-const loadSearch = defineHandler<null>({ name: 'load_search' })
+const loadSearch = defineHandler<string>({ name: 'load_search' })
 const notify = defineHandler<null>({ name: 'notify' })
 
 export const graph = {
@@ -26,7 +27,15 @@ export const graph = {
       payload: { failureRate: 0.4 },
       retryPolicy: { maxAttempts: 2, backoff: 'FIXED', initialDelayMs: 1_500 },
     },
-    { name: 'load_search', target: { handler: loadSearch.name }, dependsOn: ['transform'], allowFailure: true },
+    {
+      name: 'load_search',
+      target: { handler: loadSearch.name },
+      dependsOn: ['transform'],
+      forEach: 'results.transform.parts',
+      concurrency: 3,
+      maxFailures: 2,
+      retryPolicy: { maxAttempts: 1 },
+    },
     {
       name: 'notify',
       target: { handler: notify.name },
@@ -42,49 +51,40 @@ class DiskFull extends Error {
 
 const batches = 5
 
-/** `node` starts the runs. */
-export function graphHandlers(node: NodeClient) {
-  return [
-    // However often this is tried, an execution starts one run.
-    implementHandler(startOrders, async (ctx) => {
-      const headers = { 'idempotency-key': ctx.executionId }
-      const body = { payload: { until: ctx.scheduledFor.toISOString() } }
-      const { runId } = await node.call('runDag', { params: { dagId: graph.key }, body, headers })
-      return { runId }
-    }),
+export const graphHandlers = [
+  implementHandler(extract, async (ctx) => {
+    await after(between(2_000, 3_500), undefined, { signal: ctx.signal })
+    const orders = Math.round(between(800, 1_200))
+    ctx.log(`${orders} orders from the ${ctx.payload.source}`)
+    return { orders }
+  }),
 
-    implementHandler(extract, async (ctx) => {
-      await after(between(2_000, 3_500), undefined, { signal: ctx.signal })
-      const orders = Math.round(between(800, 1_200))
-      ctx.log(`${orders} orders from the ${ctx.payload.source}`)
-      return { orders }
-    }),
+  implementHandler(transform, async (ctx) => {
+    for (let batch = 1; batch <= batches; batch++) {
+      await after(between(500, 900), undefined, { signal: ctx.signal })
+      ctx.heartbeat({ done: batch, total: batches })
+    }
+    const parts = Array.from({ length: 12 }, (_, at) => `orders-${String(at + 1).padStart(2, '0')}`)
+    return { ...(ctx.dag?.results.extract as object), parts }
+  }),
 
-    implementHandler(transform, async (ctx) => {
-      for (let batch = 1; batch <= batches; batch++) {
-        await after(between(500, 900), undefined, { signal: ctx.signal })
-        ctx.heartbeat({ done: batch, total: batches })
-      }
-      return ctx.dag?.results.extract ?? null
-    }),
+  implementHandler(loadWarehouse, async (ctx) => {
+    await after(between(2_500, 5_000), undefined, { signal: ctx.signal })
+    if (Math.random() < ctx.payload.failureRate) throw new DiskFull('no space left in the staging area')
+    return { loaded: ctx.dag?.results.transform ?? null }
+  }),
 
-    implementHandler(loadWarehouse, async (ctx) => {
-      await after(between(2_500, 5_000), undefined, { signal: ctx.signal })
-      if (Math.random() < ctx.payload.failureRate) throw new DiskFull('no space left in the staging area')
-      return { loaded: ctx.dag?.results.transform ?? null }
-    }),
+  implementHandler(loadSearch, async (ctx) => {
+    await after(between(400, 1_200), undefined, { signal: ctx.signal })
+    if (Math.random() < 0.05) throw new Error(`${ctx.payload} cannot be read`)
+    return `${ctx.payload} indexed`
+  }),
 
-    implementHandler(loadSearch, async (ctx) => {
-      await after(between(1_000, 3_000), undefined, { signal: ctx.signal })
-      return 'indexed'
-    }),
-
-    implementHandler(notify, async (ctx) => {
-      await after(400, undefined, { signal: ctx.signal })
-      return { told: ctx.dag?.states ?? null }
-    }),
-  ]
-}
+  implementHandler(notify, async (ctx) => {
+    await after(400, undefined, { signal: ctx.signal })
+    return { told: ctx.dag?.states ?? null }
+  }),
+]
 
 function between(least: number, most: number): number {
   return least + Math.random() * (most - least)

@@ -1,6 +1,6 @@
 /** What the demo schedules. Every job has a key, so that a second start finds them rather than doubling them. */
 import type { WireJobInput } from '@carillon/contract'
-import { startOrders } from './graph.ts'
+import { graph } from './graph.ts'
 import { charge, digest, flaky, heartbeat, hopeless, importing, nightly, report } from './handlers.ts'
 
 export const managedBy = 'demo'
@@ -46,11 +46,12 @@ export const jobs: DemoJob[] = [
     labels: { team: 'data' },
   },
   {
-    key: 'start-orders',
-    name: 'Start a run of the graph orders',
+    key: 'orders',
+    name: 'A run of the graph orders',
     type: 'INTERVAL',
     interval: 'PT30S',
-    target: { handler: startOrders.name },
+    target: { dag: graph.key },
+    overlap: 'QUEUE_ONE',
     labels: { team: 'data' },
   },
   ...teams.map(

@@ -93,7 +93,7 @@ describe.each(servers)('database roles on PostgreSQL %s', (_, startServer) => {
   }
 
   it.each([
-    ['clerk', ['enqueue', 'enqueued']],
+    ['clerk', ['enqueue', 'enqueue_run', 'enqueued']],
     ['finisher', ['complete_in']],
     ['stranger', []],
   ])('%s has no right on any table, and only its functions', async (role, functions) => {
@@ -141,6 +141,7 @@ describe.each(servers)('database roles on PostgreSQL %s', (_, startServer) => {
       'create_partition',
       'drop_partition',
       'enqueue',
+      'enqueue_run',
       'enqueued',
       'prune_audit',
     ])
@@ -271,7 +272,7 @@ describe.each(servers)('database roles on PostgreSQL %s', (_, startServer) => {
     })
     await late.stop()
     await migrateDatabase({ databaseUrl: urlOf('owner') })
-    expect((await functionRights('clerk')).may).toEqual(['enqueue', 'enqueued'])
+    expect((await functionRights('clerk')).may).toEqual(['enqueue', 'enqueue_run', 'enqueued'])
   })
 })
 

@@ -56,6 +56,12 @@ describe.each<[string, readonly string[], (wrong: object) => unknown, object]>([
     { type: 'ONE_SHOT', target, payload },
   ],
   [
+    'enqueueRun',
+    ['name', 'runAt', 'labels', 'priority', 'traceparent'],
+    (wrong) => carillon().enqueueRun('nightly', { tx: null as never, ...wrong }),
+    { type: 'ONE_SHOT', target, payload },
+  ],
+  [
     'schedule',
     scheduleOptionNames.filter((name) => name !== 'cron' && name !== 'every'),
     (wrong) => carillon().schedule(greet, payload, { cron: '0 3 * * *', ...wrong }),
@@ -84,6 +90,7 @@ type Calls = Record<string, (options: never) => unknown>
 const withTenant: Calls = {
   enqueue: (o) => carillon().enqueue(greet, payload, o),
   enqueueMany: (o) => carillon().enqueueMany(greet, [payload], o),
+  enqueueRun: (o: object) => carillon().enqueueRun('nightly', { tx: null as never, ...o }),
   schedule: (o: object) => carillon().schedule(greet, payload, { cron: '0 3 * * *', ...o }),
   createJob: (o: object) => carillon().createJob({ type: 'ONE_SHOT', target, ...o }),
   call: (o) => carillon().call('listJobs', {}, o),

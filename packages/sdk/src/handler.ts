@@ -43,11 +43,18 @@ export function definitionOf<Input, Payload, Returned, Result, Needs = undefined
     if ('definition' in handler) return definitionOf(handler.definition)
     if (typeof handler.name === 'string' && typeof handler.pool === 'string') return handler
   }
-  const name = typeof handler === 'string' ? handler : 'greet'
+  const given: unknown = handler
+  const [what, name] = typeof given === 'string' ? [`the text ${given}`, given] : [kindOf(given), 'greet']
   throw new CarillonError('VALIDATION', {
-    message: `a handler is needed, not ${typeof handler === 'string' ? `the text ${handler}` : String(handler)}`,
+    message: `a handler is needed, not ${what}`,
     hint: `Define it once: const handler = defineHandler({ name: '${name}' })`,
   })
+}
+
+function kindOf(value: unknown): string {
+  if (Array.isArray(value)) return 'a list'
+  if (value === null || value === undefined) return String(value)
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
 const handlerOptionNames = ['name', 'pool', 'payload', 'result', 'needs']

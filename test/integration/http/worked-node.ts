@@ -28,7 +28,7 @@ export interface Seed {
   pool: string
   error: string
   labels: Record<string, string>
-  /** Of the newest one; each is a millisecond older than the next. */
+  /** Of the newest one; each is a millisecond older than the next. A second ago: the node's clock is not this one. */
   at: number
 }
 
@@ -86,7 +86,7 @@ export async function workedNode(): Promise<WorkedNode> {
 
 export async function seed(sql: pg.Pool | pg.Client, count: number, columns: Partial<Seed> = {}): Promise<string[]> {
   const { tenant = 'default', state = 'DEAD', handler = 'act', pool = 'default', error = 'TypeError' } = columns
-  const { labels = {}, at = Date.now() } = columns
+  const { labels = {}, at = Date.now() - 1_000 } = columns
   const ids = Array.from({ length: count }, (_, i) => submissionId(at - count + 1 + i))
   await sql.query(
     `with born as (

@@ -79,12 +79,12 @@ await describeWith('Kafka', startKafka, (kafka) => {
   const place = () => `${kafka.url}/test-${++number}`
   const topicOf = (url: string, name: string) => `${url.split('/').at(-1)}.${name}`
 
-  /** Waits until all of them are in the topic. */
-  async function published(url: string, ids: number[]): Promise<TopicRecord[]> {
+  /** Waits until all of them are in the topic, and so many markers of gaps: what is in other partitions may come before those. */
+  async function published(url: string, ids: number[], gaps = 0): Promise<TopicRecord[]> {
     const missing = new Set(ids)
     const records = await readTopics(kafka, [topicOf(url, 'events')], (all) => {
       missing.delete(all.at(-1)!.value.eventId)
-      return missing.size === 0
+      return missing.size === 0 && all.filter(({ value }) => value.type === 'gap').length >= gaps
     })
     expectOrder(records)
     return records
@@ -238,7 +238,7 @@ await describeWith('Kafka', startKafka, (kafka) => {
     expect(gaps).toBe(1)
     await kafka.restart()
     const ids = (await told()).filter((id) => id > upTo)
-    const records = await published(url, ids)
+    const records = await published(url, ids, 4)
     const markers = records.filter(({ value }) => value.type === 'gap')
     expect(markers.map(({ value }) => value)).toEqual(Array.from({ length: 4 }, () => ({ type: 'gap', after, upTo })))
     for (const { value } of markers) fitsTopic('events', value)

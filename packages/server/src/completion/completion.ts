@@ -141,6 +141,7 @@ export class Completion {
     const verdicts =
       told === endings ? answer.verdicts : endings.map((each) => (isLast(each) ? answer.verdicts[next++]! : 'BUSY'))
     if (answer.retryDue !== null) signals.publish({ kind: 'DUE', at: Math.max(answer.retryDue, clock.now()) })
+    if (answer.released.length > 0) signals.publish({ kind: 'RELEASED', shards: answer.released })
     if (answer.ended.length > 0) signals.publish({ kind: 'ENDED', executionIds: answer.ended })
     const matter = endings.filter((ending) => mayMatter(ending, rules)).map((ending) => ending.executionId)
     if (matter.length > 0) {

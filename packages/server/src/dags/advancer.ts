@@ -54,21 +54,24 @@ export class Advancer implements Service {
   readonly #options: AdvancerOptions
   readonly #definitions: RunDefinitions
   readonly #loop: Loop
+  /** Shards in which something is known to wait for nothing more. Null: all. */
+  #hinted: Set<number> | null = null
+  #lookedAtAllAt = 0
   #unsubscribe: (() => void)[] = []
 
   constructor(options: AdvancerOptions) {
     this.#options = options
     this.#definitions = new RunDefinitions(options.database)
     const { pollMs: everyMs, logger } = options
-    this.#loop = new Loop({ name: 'advance of runs', everyMs, logger, runOnce: () => this.runOnce() })
+    this.#loop = new Loop({ name: 'advance of runs', everyMs, logger, runOnce: () => this.#runHinted() })
   }
 
   async start(): Promise<void> {
-    const { signals, leadership, clock } = this.#options
+    const { signals, leadership } = this.#options
     this.#unsubscribe = [
-      leadership.onChange(() => this.#loop.wake()),
+      leadership.onChange(() => this.#wake(null)),
       signals.subscribe((signal) => {
-        if (signal.kind === 'DUE' && signal.at <= clock.now() + 1) this.#loop.wake()
+        if (signal.kind === 'RELEASED') this.#wake(signal.shards)
       }),
     ]
     await this.#loop.start()
@@ -79,10 +82,36 @@ export class Advancer implements Service {
     await this.#loop.stop()
   }
 
+  #wake(shards: readonly number[] | null): void {
+    if (shards === null || this.#hinted === null) {
+      this.#hinted = null
+      this.#loop.wake()
+      return
+    }
+    const before = this.#hinted.size
+    for (const { shard } of this.#options.leadership.shards()) if (shards.includes(shard)) this.#hinted.add(shard)
+    if (this.#hinted.size > before) this.#loop.wake()
+  }
+
+  /** What hints name; at every poll, all shards: a hint may be lost. */
+  async #runHinted(): Promise<void> {
+    const { clock, pollMs } = this.#options
+    const hinted = this.#hinted
+    this.#hinted = new Set()
+    if (hinted !== null && hinted.size > 0 && clock.now() - this.#lookedAtAllAt < pollMs) return this.#run(hinted)
+    await this.runOnce()
+    this.#lookedAtAllAt = clock.now()
+  }
+
   /** Until nothing is left to be taken up. */
-  async runOnce(): Promise<void> {
+  runOnce(): Promise<void> {
+    return this.#run(null)
+  }
+
+  async #run(only: ReadonlySet<number> | null): Promise<void> {
     for (;;) {
-      const shards = this.#options.leadership.shards()
+      const led = this.#options.leadership.shards()
+      const shards = only === null ? led : led.filter(({ shard }) => only.has(shard))
       if (shards.length === 0) return
       const found = await readReleased(this.#options.database, shards, batchSize)
       const released = await this.#tellEnds(found)
@@ -94,7 +123,7 @@ export class Advancer implements Service {
       await this.#holdBack(bad)
       if (stoppedBy) throw stoppedBy.error
       // What is released meanwhile wakes the loop again. A full batch may not have been all; what ADVANCE ended may have released more.
-      const more = found.length === batchSize || done.some(({ answer }) => answer.due)
+      const more = found.length === batchSize || done.some(({ answer }) => answer.released.length > 0)
       if (!more || !done.some(({ answer }) => isChange(answer))) return
     }
   }
@@ -191,8 +220,8 @@ export class Advancer implements Service {
   }
 }
 
-function isChange({ moved, skipped, cancelled, ended, due }: Advanced): boolean {
-  return due || moved.length + skipped.length + cancelled.length + ended.length > 0
+function isChange({ moved, skipped, cancelled, ended, released }: Advanced): boolean {
+  return released.length + moved.length + skipped.length + cancelled.length + ended.length > 0
 }
 
 /** A row of `blocked` whose run or step is not there, or not so. */

@@ -96,7 +96,7 @@ export class DagRuns {
     asked: AskedRun,
     once?: Once<DagRunRecord>,
   ): Promise<DagRunRecord> {
-    const { database, clock, signals } = this.#options
+    const { database, clock } = this.#options
     const { dag, name, steps, stepsText, payload, deadlineSec, traceparent, started, fanOut } = asked
     const now = Math.floor(clock.now())
     const at = started === undefined ? now : timeOf(started.runId)
@@ -136,7 +136,7 @@ export class DagRuns {
       'DAG',
       steps.map(({ pool, handler }) => ({ tenant, pool, handler })),
     )
-    signals.publish({ kind: 'DUE', at: now })
+    this.#tellReleased()
     return born
   }
 
@@ -174,7 +174,7 @@ export class DagRuns {
   /** What has not started never does; what runs is told to stop. */
   async cancel(tenant: string, runId: string, actor: string): Promise<DagRunRecord> {
     await this.read(tenant, runId)
-    const { database, signals, clock } = this.#options
+    const { database, signals } = this.#options
     const told = new Set<string>()
     for (let round = 0; ; round++) {
       const done = await cancelRun(database, { runId, reason: 'RUN_CANCELLED', actor })
@@ -193,7 +193,7 @@ export class DagRuns {
       if (!done?.steps.some(({ verdict }) => verdict === 'BUSY') || round === maxRounds) break
       await new Promise((resolve) => setTimeout(resolve, againMs))
     }
-    signals.publish({ kind: 'DUE', at: clock.now() })
+    this.#tellReleased()
     return this.read(tenant, runId)
   }
 
@@ -203,7 +203,7 @@ export class DagRuns {
 
   async resume(tenant: string, runId: string, actor: string): Promise<DagRunRecord> {
     const run = await this.#setPaused(tenant, { runId, paused: false, actor })
-    this.#options.signals.publish({ kind: 'DUE', at: this.#options.clock.now() })
+    this.#tellReleased()
     return run
   }
 
@@ -212,7 +212,7 @@ export class DagRuns {
     { tenant, actor }: { tenant: string; actor: string },
     { runId, step, result }: { runId: string; step: string; result: string | null },
   ): Promise<DagRunRecord> {
-    const { database, signals, clock } = this.#options
+    const { database, signals } = this.#options
     await this.read(tenant, runId)
     const steps = await this.#definition(runId)
     const number = steps.findIndex(({ name }) => name === step)
@@ -225,7 +225,7 @@ export class DagRuns {
       if (verdict === null) throw await this.#notWaiting(runId, number)
       if (verdict === 'DONE') {
         signals.publish({ kind: 'ENDED', executionIds: [executionId] })
-        signals.publish({ kind: 'DUE', at: clock.now() })
+        this.#tellReleased()
         return this.read(tenant, runId)
       }
       await new Promise((resolve) => setTimeout(resolve, againMs))
@@ -256,7 +256,7 @@ export class DagRuns {
     runId: string,
     { actor, fence }: { actor: string; fence: number | null },
   ): Promise<DagRunRecord> {
-    const { database, signals, clock } = this.#options
+    const { database } = this.#options
     for (let tries = 0; tries < maxTries; tries++) {
       const steps = await this.#definition(runId)
       const rows = await readRunSteps(database, runId)
@@ -270,7 +270,7 @@ export class DagRuns {
       const verdict = await retryRun(database, { runId, steps: again, actor, fence })
       if (verdict === 'AGAIN') continue
       if (verdict === 'DONE') {
-        signals.publish({ kind: 'DUE', at: clock.now() })
+        this.#tellReleased()
         return this.read(tenant, runId)
       }
       if (verdict === 'TOO_OLD')
@@ -294,6 +294,10 @@ export class DagRuns {
       await pauseRun(this.#options.database, { runId: below, paused, actor })
       await this.#setPausedBelow({ runId: below, paused, actor })
     }
+  }
+
+  #tellReleased(): void {
+    this.#options.signals.publish({ kind: 'RELEASED', shards: null })
   }
 
   async #definition(runId: string): Promise<RunStep[]> {

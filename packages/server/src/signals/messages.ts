@@ -17,6 +17,9 @@ export function merge(signals: Signal[]): Signal[] {
     } else if (signal.kind === 'DUE') {
       const known = merged.get('DUE')
       if (known?.kind !== 'DUE' || signal.at < known.at) merged.set('DUE', signal)
+    } else if (signal.kind === 'RELEASED') {
+      const known = merged.get('RELEASED')
+      merged.set('RELEASED', known?.kind === 'RELEASED' ? bothReleased(known.shards, signal.shards) : signal)
     } else if (signal.kind === 'SHARDS') {
       merged.set('SHARDS', signal)
     } else {
@@ -24,6 +27,11 @@ export function merge(signals: Signal[]): Signal[] {
     }
   }
   return [...merged.values(), ...others]
+}
+
+function bothReleased(one: number[] | null, other: number[] | null): Signal {
+  const shards = one === null || other === null ? null : [...new Set([...one, ...other])]
+  return { kind: 'RELEASED', shards }
 }
 
 /** What a message says besides its signals. */

@@ -23,6 +23,8 @@ export type Signal =
   | { kind: 'RESUMED'; pool: string }
   /** Something is due at this time, nearer perhaps than what a leader knows of. */
   | { kind: 'DUE'; at: number }
+  /** Of runs in these shards, something waits for nothing more. Null: it is not known in which. */
+  | { kind: 'RELEASED'; shards: number[] | null }
   /** A worker should stop an execution. */
   | { kind: 'CANCEL'; workerId: string; executionId: string; fence: number; reason: 'CANCELLED' | 'TIMED_OUT' }
   /** Shards were given up or a node came: look at the distribution. */

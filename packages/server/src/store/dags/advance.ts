@@ -75,8 +75,8 @@ export interface Advanced {
   cancelled: string[]
   /** Runs. */
   ended: string[]
-  /** Something else waits for nothing more. */
-  due: boolean
+  /** Shards in which something else waits for nothing more because of that. */
+  released: number[]
 }
 
 export async function advance(
@@ -90,7 +90,7 @@ export async function advance(
     skipped: string[] | null
     cancelled: string[] | null
     ended: string[] | null
-    due: boolean
+    released: number[] | null
   }>('advance', 'select * from carillon.advance($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)', [
     shards.map((s) => s.shard),
     shards.map((s) => s.epoch),
@@ -111,7 +111,7 @@ export async function advance(
     skipped: row?.skipped ?? [],
     cancelled: row?.cancelled ?? [],
     ended: row?.ended ?? [],
-    due: row?.due ?? false,
+    released: row?.released ?? [],
   }
 }
 

@@ -26,6 +26,8 @@ export interface Reported {
   ended: string[]
   /** The earliest time at which an execution returns to the queue. */
   retryDue: number | null
+  /** Shards of runs of which something waits for nothing more. */
+  released: number[]
 }
 
 /** See functions/ends/report.sql. No id may be named twice. */
@@ -34,6 +36,7 @@ export async function report(database: Database, ends: AttemptEnd[]): Promise<Re
     verdicts: ReportVerdict[] | null
     ended: string[] | null
     retry_due: number | null
+    released: number[] | null
   }>('report', 'select * from carillon.report($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13)', [
     uuids(ends.map((e) => e.executionId)),
     bigints(ends.map((e) => e.fence)),
@@ -49,7 +52,8 @@ export async function report(database: Database, ends: AttemptEnd[]): Promise<Re
     texts(ends.map((e) => e.actor)),
     database.now,
   ])
-  const { verdicts, ended, retry_due } = rows[0]!
-  if (verdicts !== null) return { verdicts, ended: ended ?? [], retryDue: retry_due }
-  return { verdicts: ends.map(() => 'ACCEPTED'), ended: ends.map((e) => e.executionId), retryDue: retry_due }
+  const { verdicts, ended, retry_due: retryDue, released } = rows[0]!
+  const told = { retryDue, released: released ?? [] }
+  if (verdicts !== null) return { verdicts, ended: ended ?? [], ...told }
+  return { verdicts: ends.map(() => 'ACCEPTED'), ended: ends.map((e) => e.executionId), ...told }
 }

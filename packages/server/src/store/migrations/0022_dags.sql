@@ -100,6 +100,8 @@ create table carillon.blocked (
   shard smallint not null,
   -- How many of those it waits for have not ended; of the others, how many failed and how many were skipped by a condition.
   remaining int not null check (remaining >= 0),
+  -- It waits for nothing more. A column, because an index that mentions `remaining` would be written at every count.
+  released boolean not null generated always as (remaining = 0) stored,
   failed int not null default 0,
   skipped int not null default 0,
   -- Its run is paused: nobody takes it up until that is over.
@@ -109,13 +111,14 @@ create table carillon.blocked (
   -- Of such a run: its slots, and how many are taken.
   slots int,
   active int not null default 0,
+  has_room boolean generated always as (active < slots) stored,
   -- A run that an execution has started.
   started boolean not null default false
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
-create index blocked_released on carillon.blocked (shard) where remaining = 0 and not held and not queued;
+create index blocked_released on carillon.blocked (shard) where released and not held and not queued;
 create index blocked_run on carillon.blocked (run_id);
-create index blocked_queued on carillon.blocked (run_id, execution_id) where queued and remaining = 0 and not held;
-create index blocked_slots on carillon.blocked (shard) where active < slots;
+create index blocked_queued on carillon.blocked (run_id, execution_id) where queued and released and not held;
+create index blocked_slots on carillon.blocked (shard) where has_room;
 create index blocked_started on carillon.blocked (execution_id) where started;
 
 -- What a step is given of the steps it depends on, once they have ended: members of a JSON object.
@@ -123,3 +126,11 @@ alter table carillon.executions add column inputs text;
 
 alter table carillon.deadlines drop constraint deadlines_kind_check;
 alter table carillon.deadlines add constraint deadlines_kind_check check (kind in ('START', 'FINISH', 'RUN')) not valid;
+
+-- They answer more than before: in which shards steps were released.
+drop function if exists carillon.end_executions(timestamptz, uuid[], text[], bigint[], uuid[], timestamptz[], text[], text[], jsonb[], text[],
+  text[], jsonb[], int[], text[], text[]);
+drop function if exists carillon.report(uuid[], bigint[], text[], text[], text[], bigint[], bigint[], text[], jsonb[], text[], text[], text[],
+  timestamptz);
+drop function if exists carillon.report_others(bigint[], uuid[], timestamptz[], boolean[], int[], uuid[], uuid[], bigint[], text[], text[],
+  text[], bigint[], bigint[], text[], jsonb[], text[], text[], text[], timestamptz);

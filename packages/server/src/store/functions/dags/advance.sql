@@ -17,15 +17,15 @@ begin
     select * from (
       select * from unnest(p_shards) h(shard) cross join lateral (
         select x.execution_id, x.run_id, x.failed, x.skipped from carillon.blocked x
-        where x.shard = h.shard and x.remaining = 0 and not x.held and not x.queued limit p_limit) y
+        where x.shard = h.shard and x.released and not x.held and not x.queued limit p_limit) y
       union all
       select h.shard, y.* from unnest(p_shards) h(shard)
       cross join lateral (
         select x.execution_id run_id, x.slots - x.active free from carillon.blocked x
-        where x.shard = h.shard and x.active < x.slots limit p_limit) r
+        where x.shard = h.shard and x.has_room limit p_limit) r
       cross join lateral (
         select x.execution_id, x.run_id, x.failed, x.skipped from carillon.blocked x
-        where x.run_id = r.run_id and x.queued and x.remaining = 0 and not x.held order by x.execution_id limit r.free) y) z
+        where x.run_id = r.run_id and x.queued and x.released and not x.held order by x.execution_id limit r.free) y) z
     limit p_limit) b
   left join lateral (
     select * from carillon.dag_steps x where x.execution_id = case when b.run_id <> b.execution_id then b.execution_id end offset 0) s on true
@@ -39,12 +39,13 @@ end $$;
 -- cancelled meanwhile has its steps cancelled instead; of one that is paused they are held back, and nobody looks at them until it is resumed.
 -- p_tags, p_inputs: of steps that are to be ready; p_inputs as executions.inputs has them. p_errors: of conditions that could not be answered.
 -- p_fences: of runs that an execution has started, the fence under which it was told; if it waits under another by now, the run goes on.
--- Answers which became ready (moved, with the hints in queued), how many steps ended otherwise, by state, and which runs ended. due: something else waits for nothing more.
+-- Answers which became ready (moved, with the hints in queued), how many steps ended otherwise, by state, and which runs ended. released: in which
+-- shards something else waits for nothing more because of that.
 -- Locks: shards (share), dag_runs by id, executions by id, blocked by id, then see end_executions.
 create or replace function carillon.advance(
   p_shards smallint[], p_epochs bigint[], p_ids uuid[], p_runs uuid[], p_verdicts text[], p_reasons text[], p_tags bigint[],
   p_inputs text[], p_errors jsonb[], p_fences bigint[], p_now timestamptz default null)
-returns table (moved uuid[], queued jsonb, skipped uuid[], cancelled uuid[], ended uuid[], due boolean)
+returns table (moved uuid[], queued jsonb, skipped uuid[], cancelled uuid[], ended uuid[], released smallint[])
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
@@ -54,7 +55,6 @@ declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_shards smallint[];
   v_other record;
-  v_due timestamptz;
   v_limited uuid[];   -- runs with slots
 begin
   v_shards := carillon.hold_shards(p_shards, p_epochs);
@@ -77,7 +77,7 @@ begin
       else i.verdict end verdict, case when i.verdict <> 'END' and r.cancel_at is not null then r.cancel_reason else i.reason end reason,
       r.cancel_by, case when r.cancel_at is null then i.error end error
     from unnest(p_ids, p_runs, p_verdicts, p_reasons, p_errors, p_fences) i(id, run_id, verdict, reason, error, fence)
-    join carillon.blocked b on b.execution_id = i.id and b.remaining = 0 and not b.held and b.shard = any (v_shards)
+    join carillon.blocked b on b.execution_id = i.id and b.released and not b.held and b.shard = any (v_shards)
     join carillon.dag_runs r on r.execution_id = i.run_id
       and (i.verdict <> 'END' or r.started_fence is not distinct from i.fence))
   select array_agg(d.id) filter (where d.verdict in ('READY', 'WAIT')) ready, array_agg(d.id) filter (where d.verdict = 'WAIT') signals, array_agg(d.id) filter (where d.verdict = 'HELD') held,
@@ -140,13 +140,12 @@ begin
   end if;
   if v_other.ids is not null then
     delete from carillon.blocked b where b.execution_id = any (v_other.ids);
-    v_due := (carillon.end_executions(v_now, v_other.ids, v_other.states, p_reasons => v_other.reasons,
+    released := (carillon.end_executions(v_now, v_other.ids, v_other.states, p_reasons => v_other.reasons,
       p_errors => v_other.errors, p_entries => v_other.entries,
-      p_actors => array['scheduler'])).due;
+      p_actors => array['scheduler'])).released;
     select array_agg(i.id) filter (where i.state = 'SKIPPED'), array_agg(i.id) filter (where i.state = 'CANCELLED') into skipped, cancelled
     from unnest(v_other.ids, v_other.states) i(id, state);
   end if;
-  due := v_due is not null;
   return next;
 end $$;
 

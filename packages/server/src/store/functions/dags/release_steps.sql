@@ -1,12 +1,12 @@
 -- RELEASE: counts down what waits for executions that have just ended, in the transaction that ends them: the steps that depend on them,
--- and their runs. What waits for nothing more then is taken up by the leader of the run's shard. Returns p_now if there is such a one.
+-- and their runs. What waits for nothing more then is taken up by the leader of the run's shard. Returns those shards; null: none.
 --
 -- A dependency counts as skipped if a condition, its own or of one before it, decided against it; as failed in every other way to end
 -- without success. A run counts the failures that no step allows; what was skipped because of another failure is not one of its own. A run
 -- with slots gets back those of steps that had become ready: they have tags.
 -- Locks: blocked by id, all in one statement. The caller holds the ledger rows of those that ended, so each is counted once.
 -- Indexes: executions_pkey, dag_steps_pkey, blocked_pkey.
-create or replace function carillon.release_steps(p_ids uuid[], p_now timestamptz) returns timestamptz
+create or replace function carillon.release_steps(p_ids uuid[], p_now timestamptz) returns smallint[]
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
@@ -17,7 +17,7 @@ declare
   v_failed int[];
   v_skipped int[];
   v_freed int[];
-  v_released boolean;
+  v_released smallint[];
 begin
   select array_agg(t.id), array_agg(t.done), array_agg(t.failed), array_agg(t.skipped), array_agg(t.freed)
   into v_ids, v_done, v_failed, v_skipped, v_freed
@@ -43,9 +43,9 @@ begin
       active = case when b.slots is null then b.active else b.active - t.freed end
     from unnest(v_ids, v_done, v_failed, v_skipped, v_freed) t(id, done, failed, skipped, freed)
     where b.execution_id = t.id
-    returning b.remaining, b.active < b.slots free)
-  select bool_or(c.remaining = 0 or c.free) into v_released from counted c;
-  return case when v_released then p_now end;
+    returning b.shard, b.released, b.has_room)
+  select array_agg(distinct c.shard) filter (where c.released or c.has_room) into v_released from counted c;
+  return v_released;
 end $$;
 
 -- Locks what waits, and everything that the ends of p_ending will count down, so that release_steps finds nothing it has to wait for.

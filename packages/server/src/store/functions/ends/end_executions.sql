@@ -3,14 +3,15 @@
 --
 -- p_states null: all have SUCCEEDED. p_fences: under which each was held; one that has ended, or has come back under this fence or a
 -- later one, is left alone. Null: no lease held them, and the caller has locked them. p_entries: what their histories say of it.
--- Answers which have ended. `due`: the earliest time at which something comes back because of it.
+-- Answers which have ended. `due`: the earliest time at which something comes back because of it. `released`: the shards of runs of which
+-- something waits for nothing more.
 -- Locks: executions by id if they come sorted, then see release_steps and release_waiting. Index: executions_pkey.
 create or replace function carillon.end_executions(
   p_now timestamptz, p_ids uuid[], p_states text[] default null, p_fences bigint[] default null, p_workers uuid[] default null,
   p_started_at timestamptz[] default null, p_results text[] default null, p_reasons text[] default null, p_errors jsonb[] default null,
   p_progress text[] default null, p_logs text[] default null, p_entries jsonb[] default null, p_releases int[] default null,
   p_outcomes text[] default null, p_actors text[] default null,
-  out ended uuid[], out due timestamptz)
+  out ended uuid[], out due timestamptz, out released smallint[])
 language plpgsql volatile
 as $$
 declare
@@ -66,11 +67,11 @@ begin
     end if;
   end if;
   if v_steps is not null then
-    due := carillon.release_steps(v_steps, p_now);
+    released := carillon.release_steps(v_steps, p_now);
   end if;
   -- Only now, in a statement of its own: what began to wait while we waited for the ledger row is visible.
   if v_guarded is not null then
-    due := least(due, carillon.release_waiting(v_guarded, p_now));
+    due := carillon.release_waiting(v_guarded, p_now);
   end if;
 end $$;
 

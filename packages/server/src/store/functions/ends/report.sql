@@ -7,14 +7,14 @@
 -- asked to cancel makes whatever did not succeed CANCELLED.
 -- Verdicts, in the order of the input: ACCEPTED, REFUSED (an old fence, or another outcome than the one that was taken over
 -- under this fence; put on record), BUSY (it is being completed in a transaction: report again with the next batch). No verdicts at
--- all: everything was accepted and has ended.
+-- all: everything was accepted and has ended. `released`: see end_executions.
 -- Locks: leases by id; executions by id, of what did not succeed FOR UPDATE SKIP LOCKED; then see end_executions.
 -- Indexes: leases_pkey, executions_pkey.
 create or replace function carillon.report(
   p_ids uuid[], p_fences bigint[], p_outcomes text[], p_nexts text[], p_reasons text[], p_retries_at bigint[],
   p_started_at bigint[], p_results text[], p_errors jsonb[], p_progress text[], p_logs text[], p_actors text[],
   p_now timestamptz default null)
-returns table (verdicts text[], ended uuid[], retry_due bigint)
+returns table (verdicts text[], ended uuid[], retry_due bigint, released smallint[])
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
 set enable_nestloop = off set enable_mergejoin = off set enable_material = off set work_mem = '64MB'
@@ -50,11 +50,11 @@ begin
     from unnest(p_ids, p_fences, p_started_at, p_results, p_progress, p_logs) i(id, fence, started_at, result, progress, log)
     join unnest(v_leases.lease_ids) with ordinality l(lease_id, number) on l.lease_id = i.fence >> 10
     where v_leases.ids[v_leases.offsets[l.number] + (i.fence & 1023) + 1] = i.id;
-    select e.ended, e.due into ended, v_due from carillon.end_executions(v_now, v_done.ids, p_fences => v_done.fences,
+    select e.ended, e.due, e.released into ended, v_due, released from carillon.end_executions(v_now, v_done.ids, p_fences => v_done.fences,
       p_workers => v_done.workers, p_started_at => v_done.started_at, p_results => v_done.results,
       p_progress => case when p_progress is not null then v_done.progress end, p_logs => case when p_logs is not null then v_done.logs end) e;
   elsif v_leases.lease_ids is not null then
-    select d.ended, d.returned, d.due into ended, v_returned, v_due from carillon.report_others(v_leases.lease_ids, v_leases.workers,
+    select d.ended, d.returned, d.due, d.released into ended, v_returned, v_due, released from carillon.report_others(v_leases.lease_ids, v_leases.workers,
       v_leases.times, v_leases.began, v_leases.offsets, v_leases.ids, p_ids, p_fences, p_outcomes, p_nexts, p_reasons, p_retries_at,
       p_started_at, p_results, p_errors, p_progress, p_logs, p_actors, v_now) d;
   end if;
@@ -105,7 +105,7 @@ create or replace function carillon.report_others(
   l_ids bigint[], l_workers uuid[], l_times timestamptz[], l_began boolean[], l_offsets int[], l_executions uuid[],
   p_ids uuid[], p_fences bigint[], p_outcomes text[], p_nexts text[], p_reasons text[], p_retries_at bigint[], p_started_at bigint[],
   p_results text[], p_errors jsonb[], p_progress text[], p_logs text[], p_actors text[], p_now timestamptz,
-  out ended uuid[], out returned uuid[], out due timestamptz)
+  out ended uuid[], out returned uuid[], out due timestamptz, out released smallint[])
 language plpgsql volatile
 set enable_nestloop = on set enable_hashjoin = off
 as $$
@@ -173,7 +173,7 @@ begin
         v_part.errors, v_part.progress, v_part.logs, v_part.entries, v_part.releases, v_part.outcomes, v_part.reasons, v_part.dues,
         v_part.actors);
     else
-      select e.ended, e.due into ended, due from carillon.end_executions(p_now, v_part.ids, v_part.states, v_part.fences, v_part.workers,
+      select e.ended, e.due, e.released into ended, due, released from carillon.end_executions(p_now, v_part.ids, v_part.states, v_part.fences, v_part.workers,
         v_part.started_at, v_part.results, v_part.reasons, v_part.errors, v_part.progress, v_part.logs, v_part.entries, v_part.releases,
         v_part.outcomes, v_part.actors) e;
     end if;

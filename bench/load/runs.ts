@@ -1,6 +1,6 @@
 /**
  * Runs of graphs over HTTP with the SDK's client, the tenants in turn. A graph is a lattice: layers of the same width, in which each
- * step depends on some of the layer before.
+ * step depends on some of the layer before. Each tenant has it defined before the runs begin.
  */
 import { createClient } from '@carillon/sdk'
 import type { Load } from '../ground/ground.ts'
@@ -31,6 +31,7 @@ export default (async (options, { ready, onTold }) => {
   const { urls, tokens, runs, inFlight, mostOpen = Number.POSITIVE_INFINITY } = options
   const clients = tokens.map((token) => createClient({ urls, token }))
   const steps = latticeOf(options)
+  const key = `lattice-${options.layers}-${options.width}-${options.degree}`
   let begun = 0
   let done = 0
   let room = Promise.withResolvers<void>()
@@ -46,9 +47,10 @@ export default (async (options, { ready, onTold }) => {
         continue
       }
       const client = clients[begun++ % clients.length]!
-      await client.dagRuns.start({ steps })
+      await client.dags.run(key)
     }
   }
+  for (const client of clients.slice(0, runs)) await client.dags.create({ key, steps })
   await ready()
   await Promise.all(Array.from({ length: inFlight }, line))
   await Promise.all(clients.map((client) => client.close()))

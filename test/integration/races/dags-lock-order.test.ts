@@ -46,12 +46,7 @@ describe('the lock order of runs', { timeout: raceTimeoutMs }, () => {
       'order by b.execution_id for update of b',
       'order by b.execution_id desc for update of b',
     ],
-    [
-      'advance',
-      'advance',
-      'order by r.execution_id for no key update of r',
-      'order by r.execution_id desc for no key update of r',
-    ],
+    ['advance', 'advance', 'from unnest(p_runs) u order by u)', 'from unnest(p_runs) u order by u desc)'],
     ['cancel', 'hold_blocked', 'from unnest(p_ending) i(id)', 'from unnest(null::uuid[]) i(id)'],
   ])('is seen to be broken by %s when %s takes locks otherwise (%s)', async (name, fn, right, wrong) => {
     const [found] = await store.database.query<{ text: string }>(

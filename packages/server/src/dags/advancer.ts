@@ -9,7 +9,6 @@
 
 import { decideStep, type Outcome, skipped, verdictOf } from '../domain/dag/advance.ts'
 import type { Flow } from '../domain/fairness.ts'
-import { stepId } from '../domain/identity.ts'
 import type { Leadership, LedShard } from '../leadership/port.ts'
 import { bisect } from '../lib/bisect.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -174,15 +173,19 @@ export class Advancer implements Service {
   }
 
   async #decide(released: Released[]): Promise<Decided[]> {
-    const steps = released.filter(({ executionId, runId }) => executionId !== runId)
-    const definitions = await this.#definitions.of(steps.map(({ runId }) => runId))
+    const ofSteps = released.filter(({ executionId, runId }) => executionId !== runId)
+    const definitions = await this.#definitions.of(ofSteps.map(({ runId }) => runId))
     const stepOf = ({ runId, number }: Released) => {
-      const step = number === null ? undefined : definitions.get(runId)?.[number]
+      const step = number === null ? undefined : definitions.get(runId)?.steps[number]
       if (step === undefined) throw new UnknownStep(runId)
       return step
     }
-    const willRun = steps.filter((item) => verdictOf(stepOf(item).runIf, item) === 'READY')
-    const wanted = new Set(willRun.flatMap((item) => stepOf(item).dependsOn.map((place) => stepId(item.runId, place))))
+    const willRun = ofSteps.filter((item) => verdictOf(stepOf(item).runIf, item) === 'READY')
+    const wanted = new Set<string>()
+    for (const item of willRun) {
+      const { ids } = definitions.get(item.runId)!
+      for (const place of stepOf(item).dependsOn) wanted.add(ids[place]!)
+    }
     const outcomes = new Map<string, Outcome>()
     for (const { executionId, ...outcome } of await readOutcomes(this.#options.database, [...wanted])) {
       outcomes.set(executionId, outcome)
@@ -192,9 +195,8 @@ export class Advancer implements Service {
       const step = stepOf(item)
       const verdict = verdictOf(step.runIf, item)
       if (verdict !== 'READY') return { item, ...skipped(verdict) }
-      const of = definitions.get(item.runId)!
-      const outcomeOf = (place: number) => outcomes.get(stepId(item.runId, place))
-      const ended = step.dependsOn.map((place) => ({ name: of[place]!.name, outcome: outcomeOf(place) }))
+      const { steps, ids } = definitions.get(item.runId)!
+      const ended = step.dependsOn.map((place) => ({ name: steps[place]!.name, outcome: outcomes.get(ids[place]!) }))
       const decided = decideStep(step.when, ended)
       return decided.verdict === 'READY' && step.waitFor !== null
         ? { item, ...decided, verdict: 'WAIT' }

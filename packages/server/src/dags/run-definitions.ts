@@ -1,6 +1,7 @@
 /** The steps of runs, as they were when the runs were created: they never change, so what was read once is kept for a while. */
 
 import type { Awaited, RunCondition } from '@carillon/contract'
+import { stepIds } from '../domain/identity.ts'
 import { type RunDefinition, readRunDefinitions } from '../store/dags/runs.ts'
 import type { Database } from '../store/database.ts'
 import { parseSteps } from './steps-text.ts'
@@ -13,6 +14,13 @@ export interface RunStep {
   runIf: RunCondition
   when: string | null
   waitFor: Awaited | null
+}
+
+/** The steps of a run, and their executions. */
+export interface RunSteps {
+  steps: RunStep[]
+  /** By number. */
+  ids: string[]
 }
 
 /** Of its text, in which each step comes after those it depends on. */
@@ -46,7 +54,7 @@ const mostSteps = 50_000
 export class RunDefinitions {
   readonly #database: Database
   /** Oldest first. */
-  readonly #kept = new Map<string, RunStep[]>()
+  readonly #kept = new Map<string, RunSteps>()
   #steps = 0
 
   constructor(database: Database) {
@@ -54,8 +62,8 @@ export class RunDefinitions {
   }
 
   /** By run; one that is not there is left out. */
-  async of(runIds: readonly string[]): Promise<Map<string, RunStep[]>> {
-    const found = new Map<string, RunStep[]>()
+  async of(runIds: readonly string[]): Promise<Map<string, RunSteps>> {
+    const found = new Map<string, RunSteps>()
     const missing: string[] = []
     for (const runId of new Set(runIds)) {
       const kept = this.#kept.get(runId)
@@ -64,9 +72,10 @@ export class RunDefinitions {
     }
     if (missing.length === 0) return found
     for (const { runId, ...definition } of await readRunDefinitions(this.#database, missing)) {
-      const parsed = runSteps(definition)
-      found.set(runId, parsed)
-      this.#keep(runId, parsed)
+      const steps = runSteps(definition)
+      const run = { steps, ids: stepIds(runId, steps.length) }
+      found.set(runId, run)
+      this.#keep(runId, run)
     }
     return found
   }
@@ -75,14 +84,14 @@ export class RunDefinitions {
     for (const runId of runIds) {
       const kept = this.#kept.get(runId)
       if (!kept) continue
-      this.#steps -= kept.length
+      this.#steps -= kept.steps.length
       this.#kept.delete(runId)
     }
   }
 
-  #keep(runId: string, steps: RunStep[]): void {
-    this.#kept.set(runId, steps)
-    this.#steps += steps.length
+  #keep(runId: string, run: RunSteps): void {
+    this.#kept.set(runId, run)
+    this.#steps += run.steps.length
     for (const oldest of this.#kept.keys()) {
       if (this.#steps <= mostSteps) break
       this.forget([oldest])

@@ -1,6 +1,6 @@
 /** Runs of graphs as people and programs handle them: started, read, cancelled, paused, resumed, retried. Bound to a tenant throughout. */
 import { CarillonError, type DagRunStep, type Timed } from '@carillon/contract'
-import { newId, stepId, timeOf } from '../domain/identity.ts'
+import { newId, stepId, stepIds, timeOf } from '../domain/identity.ts'
 import { cursorOf, idOfCursor } from '../executions/cursor.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Activity, noActivity } from '../observability/activity.ts'
@@ -307,11 +307,12 @@ export class DagRuns {
 }
 
 function rowsOf(runId: string, steps: readonly DefinedStep[]): NewStep[] {
+  const ids = stepIds(runId, steps.length)
   return steps.map(
     ({ name, pool, lane, handler, payload, policy, labels, allowFailure, dependsOn, children }, number) => ({
-      ...{ executionId: stepId(runId, number), name, pool, lane, handler, payload, policy, labels, allowFailure },
+      ...{ executionId: ids[number]!, name, pool, lane, handler, payload, policy, labels, allowFailure },
       waits: dependsOn.length,
-      children: children.map((place) => stepId(runId, place)),
+      children: children.map((place) => ids[place]!),
     }),
   )
 }

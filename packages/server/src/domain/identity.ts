@@ -36,6 +36,11 @@ export function stepId(runId: string, number: number): string {
   return compose(timeOf(runId), `${place.slice(0, 3)}0${place.slice(3)}${hash}`)
 }
 
+/** Of the steps of a run, by number. */
+export function stepIds(runId: string, count: number): string[] {
+  return Array.from({ length: count }, (_, number) => stepId(runId, number))
+}
+
 /** The id of the run that an execution starts, with its time; another payload is another run. */
 export function startedRunId(executionId: string, payload: string | null): string {
   return compose(timeOf(executionId), crypto.hash('sha256', `${executionId}:run:${payload ?? ''}`, 'hex'))

@@ -39,7 +39,7 @@ export async function readReleased(
   )
 }
 
-/** How steps have ended: `result` is JSON text. Index: executions_pkey. */
+/** How steps have ended: `result` is JSON text. Index: executions_pkey, of the partitions between the least and the greatest id. */
 export async function readOutcomes(
   database: Database,
   ids: string[],
@@ -48,9 +48,18 @@ export async function readOutcomes(
   return database.query(
     'read-outcomes',
     `select e.execution_id "executionId", e.state, e.result
-     from unnest($1::uuid[]) i(id) join carillon.executions e on e.execution_id = i.id`,
-    [uuids(ids)],
+     from unnest($1::uuid[]) i(id) join carillon.executions e on e.execution_id = i.id and e.execution_id between $2 and $3`,
+    [uuids(ids), ...ends(ids)],
   )
+}
+
+function ends(ids: readonly string[]): [least: string, greatest: string] {
+  let [least, greatest] = [ids[0]!, ids[0]!]
+  for (const id of ids) {
+    if (id < least) least = id
+    if (id > greatest) greatest = id
+  }
+  return [least, greatest]
 }
 
 export interface Advance {

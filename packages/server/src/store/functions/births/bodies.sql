@@ -34,13 +34,18 @@ language plpgsql stable
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 as $$
+declare
+  v_range record := carillon.range_of(p_ids);
 begin
   return query
   select e.execution_id, e.pool, e.lane, e.tag, e.state, case when e.attempt + e.releases = 0 then e.expires_at end, d.policy,
     octet_length(d.payload) + coalesce(octet_length(g.text), 0), carillon.body_text(e.execution_id, e.job_id, e.tenant, e.pool, e.handler,
       e.attempt + 1, carillon.ms(e.scheduled_for), carillon.ms(e.due_at), e.deadline_at, d.policy, d.payload, e.progress, e.labels,
       e.traceparent) || coalesce(g.text, '')
-  from unnest(p_ids) i(execution_id) join carillon.executions e on e.execution_id = i.execution_id
+  from unnest(p_ids) i(execution_id)
+  cross join lateral (
+    select * from carillon.executions x
+    where x.execution_id = i.execution_id and x.execution_id between v_range.low and v_range.high offset 0) e
   left join lateral (
     select * from carillon.jobs y
     where y.job_id = case when e.job_version is not null then e.job_id end and y.version = e.job_version offset 0) j on true
@@ -52,7 +57,8 @@ begin
   -- Of a step: its run, and what it is given of those it depends on.
   left join lateral (
     select concat(',"dag":{"runId":"', x.execution_id, '","step":', to_json(e.name), ',"payload":', coalesce(x.payload, 'null'), ',' || e.inputs, '}') text
-    from carillon.dag_runs x where x.execution_id = case when e.origin = 'DAG' then e.job_id end offset 0) g on true;
+    from carillon.dag_runs x where x.execution_id = case when e.origin = 'DAG' then e.job_id end
+      and x.execution_id between v_range.low and v_range.high offset 0) g on true;
 end $$;
 
 -- Whether `ready` carries a payload of this length, or LEASE reads it from the ledger: a long one would be written once more.

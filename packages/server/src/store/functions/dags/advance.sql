@@ -9,10 +9,13 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bit
 set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 as $$
 #variable_conflict use_column
+declare
+  v_found record;
+  v_range record;
 begin
-  return query
-  select b.execution_id, b.run_id, b.shard, b.failed, b.skipped, s.number, e.tenant, e.pool, e.lane, r.started_by, r.started_fence,
-    r.max_failures, r.cancel_reason, r.fan_out
+  select array_agg(b.execution_id) ids, array_agg(b.run_id) runs, array_agg(b.shard) shards, array_agg(b.failed) failed,
+    array_agg(b.skipped) skipped
+  into v_found
   from (
     select * from (
       select * from unnest(p_shards) h(shard) cross join lateral (
@@ -26,12 +29,24 @@ begin
       cross join lateral (
         select x.execution_id, x.run_id, x.failed, x.skipped from carillon.blocked x
         where x.run_id = r.run_id and x.queued and x.released and not x.held order by x.execution_id limit r.free) y) z
-    limit p_limit) b
+    limit p_limit) b;
+  if v_found.ids is null then
+    return;
+  end if;
+  v_range := carillon.range_of(v_found.ids);
+  return query
+  select b.execution_id, b.run_id, b.shard, b.failed, b.skipped, s.number, e.tenant, e.pool, e.lane, r.started_by, r.started_fence,
+    r.max_failures, r.cancel_reason, r.fan_out
+  from unnest(v_found.ids, v_found.runs, v_found.shards, v_found.failed, v_found.skipped) b(execution_id, run_id, shard, failed, skipped)
   left join lateral (
-    select * from carillon.dag_steps x where x.execution_id = case when b.run_id <> b.execution_id then b.execution_id end offset 0) s on true
-  left join lateral (select * from carillon.executions x where x.execution_id = s.execution_id offset 0) e on true
+    select * from carillon.dag_steps x where x.execution_id = case when b.run_id <> b.execution_id then b.execution_id end
+      and x.execution_id between v_range.low and v_range.high offset 0) s on true
   left join lateral (
-    select * from carillon.dag_runs x where x.execution_id = case when b.run_id = b.execution_id then b.run_id end offset 0) r on true;
+    select * from carillon.executions x where x.execution_id = s.execution_id
+      and x.execution_id between v_range.low and v_range.high offset 0) e on true
+  left join lateral (
+    select * from carillon.dag_runs x where x.execution_id = case when b.run_id = b.execution_id then b.run_id end
+      and x.execution_id between v_range.low and v_range.high offset 0) r on true;
 end $$;
 
 -- ADVANCE: what became of those that waited for nothing more. p_verdicts: READY; WAIT: for a signal; SKIPPED, with
@@ -56,20 +71,27 @@ declare
   v_shards smallint[];
   v_other record;
   v_limited uuid[];   -- runs with slots
+  v_range record := carillon.range_of(p_ids);
+  v_runs uuid[];
+  v_cancelled uuid[];   -- of these
 begin
   v_shards := carillon.hold_shards(p_shards, p_epochs);
   if cardinality(v_shards) = 0 then
     return;
   end if;
-  perform from (select distinct u from unnest(p_runs) u) i(id) join carillon.dag_runs r on r.execution_id = i.id
-  order by r.execution_id for no key update of r;
-  perform from unnest(p_ids) i(id) join carillon.executions e on e.execution_id = i.id order by e.execution_id for no key update of e;
+  select array_agg(r.execution_id), coalesce(array_agg(r.execution_id) filter (where r.cancel_at is not null), '{}') into v_runs, v_cancelled
+  from (
+    select r.* from (select distinct u id from unnest(p_runs) u order by u) i cross join lateral (
+      select x.execution_id, x.cancel_at from carillon.dag_runs x
+      where x.execution_id = i.id and x.execution_id between v_range.low and v_range.high for no key update) r) r;
+  perform from (select u id from unnest(p_ids) u order by u) i cross join lateral (
+    select from carillon.executions x
+    where x.execution_id = i.id and x.execution_id between v_range.low and v_range.high for no key update) e;
   v_limited := array(
-    select b.execution_id from (select distinct u from unnest(p_runs) u) i(id)
-    join carillon.blocked b on b.execution_id = i.id and b.slots is not null);
+    select b.execution_id from unnest(v_runs) i(id) join carillon.blocked b on b.execution_id = i.id and b.slots is not null);
   perform carillon.hold_blocked(p_ids || v_limited, array(
-    select i.id from unnest(p_ids, p_runs, p_verdicts) i(id, run_id, verdict) join carillon.dag_runs r on r.execution_id = i.run_id
-    where i.verdict = 'SKIPPED' or i.verdict in ('READY', 'WAIT') and r.cancel_at is not null));
+    select i.id from unnest(p_ids, p_runs, p_verdicts) i(id, run_id, verdict)
+    where i.verdict = 'SKIPPED' or i.verdict in ('READY', 'WAIT') and i.run_id = any (v_cancelled)));
 
   -- In a statement of its own: what cancelled or paused a run, or ended a step, while we waited is seen.
   with decided as (
@@ -78,8 +100,10 @@ begin
       r.cancel_by, case when r.cancel_at is null then i.error end error
     from unnest(p_ids, p_runs, p_verdicts, p_reasons, p_errors, p_fences) i(id, run_id, verdict, reason, error, fence)
     join carillon.blocked b on b.execution_id = i.id and b.released and not b.held and b.shard = any (v_shards)
-    join carillon.dag_runs r on r.execution_id = i.run_id
-      and (i.verdict <> 'END' or r.started_fence is not distinct from i.fence))
+    cross join lateral (
+      select * from carillon.dag_runs x
+      where x.execution_id = i.run_id and x.execution_id between v_range.low and v_range.high offset 0) r
+    where i.verdict <> 'END' or r.started_fence is not distinct from i.fence)
   select array_agg(d.id) filter (where d.verdict in ('READY', 'WAIT')) ready, array_agg(d.id) filter (where d.verdict = 'WAIT') signals, array_agg(d.id) filter (where d.verdict = 'HELD') held,
     array_agg(d.id) filter (where d.verdict = 'END') runs,
     array_agg(d.id order by d.id) filter (where d.verdict in ('SKIPPED', 'CANCELLED')) ids,
@@ -101,11 +125,13 @@ begin
       state = case when k.succeeded then 'SUCCEEDED' when r.cancel_reason = 'RUN_CANCELLED' then 'CANCELLED' else 'FAILED' end,
       reason = case when k.succeeded then null when r.cancel_reason = 'RUN_CANCELLED' then 'CANCELLED'
         when r.cancel_reason = 'RUN_DEADLINE' then 'DEADLINE' else 'STEP_FAILED' end
-    from over o join carillon.dag_runs x on x.execution_id = o.execution_id
+    from over o cross join lateral (
+      select * from carillon.dag_runs y
+      where y.execution_id = o.execution_id and y.execution_id between v_range.low and v_range.high offset 0) x
     cross join lateral (
       -- Told the same way by dags/run-ends.ts to the execution that has started it.
       select o.failed = 0 or x.cancel_at is null and o.failed <= x.max_failures succeeded) k
-    where r.execution_id = o.execution_id and r.execution_id = any (v_other.runs);
+    where r.execution_id = o.execution_id and r.execution_id between v_range.low and v_range.high and r.execution_id = any (v_other.runs);
     delete from carillon.deadlines d where d.execution_id = any (v_other.runs) and d.kind = 'RUN';
     ended := v_other.runs;
     perform carillon.tell_runs(v_other.runs, null, 'scheduler', v_now);
@@ -118,7 +144,9 @@ begin
         expires_at = v_now + (e.policy ->> 'startWithinSec')::numeric::int * interval '1 second',
         deadline_at = v_now + (e.policy ->> 'deadlineSec')::numeric::int * interval '1 second'
       from unnest(p_ids, p_tags, p_inputs) i(id, tag, inputs)
-      where e.execution_id = i.id and i.id = any (v_other.ready) and e.state is null
+      -- Named once more: the rows are looked up by their ids, then joined.
+      where e.execution_id = i.id and e.execution_id = any (v_other.ready) and e.execution_id between v_range.low and v_range.high
+        and e.state is null
       returning e.execution_id, e.expires_at, e.deadline_at
     ), timed as (
       insert into carillon.deadlines (execution_id, kind, due)

@@ -18,6 +18,7 @@ declare
   v_skipped int[];
   v_freed int[];
   v_released smallint[];
+  v_range record := carillon.range_of(p_ids);
 begin
   select array_agg(t.id), array_agg(t.done), array_agg(t.failed), array_agg(t.skipped), array_agg(t.freed)
   into v_ids, v_done, v_failed, v_skipped, v_freed
@@ -29,8 +30,11 @@ begin
         then k.failed and e.reason is distinct from 'DEPENDENCY_FAILED'
           and (not s.allow_failure or e.reason in ('RUN_CANCELLED', 'RUN_DEADLINE') is true)
         else k.failed end failed
-      from unnest(p_ids) i(id) join carillon.executions e on e.execution_id = i.id
-      join carillon.dag_steps s on s.execution_id = i.id
+      from unnest(p_ids) i(id)
+      cross join lateral (
+        select * from carillon.executions x where x.execution_id = i.id and x.execution_id between v_range.low and v_range.high offset 0) e
+      cross join lateral (
+        select * from carillon.dag_steps x where x.execution_id = i.id and x.execution_id between v_range.low and v_range.high offset 0) s
       cross join lateral (
         select e.state = 'SKIPPED' and e.reason in ('CONDITION_FALSE', 'DEPENDENCY_SKIPPED') is true skipped) q
       cross join lateral (select q.skipped, e.state <> 'SUCCEEDED' and not q.skipped failed) k
@@ -55,10 +59,23 @@ language plpgsql volatile
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 as $$
+declare
+  v_range record;
 begin
+  if p_ending = '{}' then
+    perform from unnest(p_ids) i(id) join carillon.blocked b on b.execution_id = i.id order by b.execution_id for update of b;
+    return;
+  end if;
+  v_range := carillon.range_of(p_ending);
   perform from (
     select i.id from unnest(p_ids) i(id)
-    union select c.id from unnest(p_ending) i(id) join carillon.dag_steps s on s.execution_id = i.id cross join lateral unnest(s.children) c(id)
-    union select e.job_id from unnest(p_ending) i(id) join carillon.executions e on e.execution_id = i.id where e.origin = 'DAG') i
+    union select c.id from unnest(p_ending) i(id)
+    cross join lateral (
+      select * from carillon.dag_steps x where x.execution_id = i.id and x.execution_id between v_range.low and v_range.high offset 0) s
+    cross join lateral unnest(s.children) c(id)
+    union select e.job_id from unnest(p_ending) i(id)
+    cross join lateral (
+      select * from carillon.executions x where x.execution_id = i.id and x.execution_id between v_range.low and v_range.high offset 0) e
+    where e.origin = 'DAG') i
   join carillon.blocked b on b.execution_id = i.id order by b.execution_id for update of b;
 end $$;

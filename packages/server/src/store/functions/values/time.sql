@@ -24,3 +24,14 @@ create or replace function carillon.shard_of(id uuid, shard_count int) returns s
 create or replace function carillon.time_of(id uuid) returns bigint
   language sql immutable strict parallel safe
   return ('x' || lpad(replace(left(id::text, 13), '-', ''), 16, '0'))::bit(64)::bigint;
+
+-- The ids of a call, and those of their runs, lie between these: named in a query, only the partitions of that range are opened. Each
+-- partition that a plan opens costs 8 us. To be named where rows are looked up one by one (lateral, offset 0): the planner would make a join
+-- of it that reads the whole range. Null, and so nothing, if there are none.
+create or replace function carillon.range_of(p_ids uuid[], out low uuid, out high uuid)
+language plpgsql immutable parallel safe
+as $$
+begin
+  low := carillon.first_id(carillon.time_of((select i from unnest(p_ids) i order by i limit 1)));
+  high := carillon.first_id(carillon.time_of((select i from unnest(p_ids) i order by i desc limit 1)) + 1);
+end $$;

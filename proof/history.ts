@@ -12,6 +12,8 @@ export interface History {
   executions: LedgerRow[]
   /** Every run of a graph. Its steps are executions of the ledger. */
   dagRuns: DagRunRow[]
+  /** Jobs that follow another one by its id, as they were created. */
+  followers: Follower[]
   /** What each recurring job was, span by span, without gaps from its creation on. */
   spans: JobSpan[]
   /** Submissions, triggers and runs of graphs that were answered: they must be in the ledger. */
@@ -75,6 +77,8 @@ export interface LedgerTransition {
   to: string
   reason: string | null
   fence: number | null
+  /** Of the first one of what follows an execution: which. */
+  after: string | null
 }
 
 export interface DagRunRow {
@@ -96,6 +100,15 @@ export interface DagStepRow {
   dependsOn: string[]
   runIf: 'ALL_SUCCEEDED' | 'ALL_DONE' | 'ANY_FAILED'
   allowFailure: boolean
+}
+
+export interface Follower {
+  jobId: string
+  /** The id of the job whose executions it follows. */
+  followed: string
+  on: 'SUCCEEDED' | 'FAILED' | 'ENDED'
+  /** From then on it is there, or from a little later on. */
+  since: number
 }
 
 export interface JobSpan {

@@ -1,7 +1,7 @@
 /** The ledger as the checkers read it, from the tables of a stopped or healed installation. */
 import { type DagStep, defaults } from '@carillon/contract'
 import { stepId } from '../packages/server/src/domain/identity.ts'
-import type { DagRunRow, LedgerRow } from './history.ts'
+import type { DagRunRow, Follower, LedgerRow } from './history.ts'
 
 /** Runs one statement and answers its rows. */
 export type Ask = (text: string) => Promise<Record<string, unknown>[]>
@@ -30,8 +30,19 @@ export async function readLedger(ask: Ask): Promise<LedgerRow[]> {
   const rows = (await ask(ledgerSql)) as unknown as LedgerRow[]
   return rows.map((row) => ({
     ...row,
-    transitions: row.transitions.map(({ at, to, reason = null, fence = null }) => ({ at, to, reason, fence })),
+    transitions: row.transitions.map(({ at, to, reason = null, fence = null, after = null }) => ({
+      ...{ at, to, reason, fence, after },
+    })),
   }))
+}
+
+const followersSql = `
+  select f.job_id "jobId", f.followed, f.on_end "on", carillon.ms(j.created_at)::float8 since
+  from carillon.followers f join carillon.jobs j on j.job_id = f.job_id
+  where j.version = 1 and exists (select from carillon.jobs k where k.job_id::text = f.followed) order by 1`
+
+export async function readFollowers(ask: Ask): Promise<Follower[]> {
+  return (await ask(followersSql)) as unknown as Follower[]
 }
 
 const dagRunsSql = `

@@ -10,7 +10,7 @@ const spansSql = `
   left join carillon.jobs j on j.job_id = s.job_id and j.version = s.version
   union all
   select j.job_id, j.version, j.state, j.overlap, carillon.ms(j.updated_at)::float8, null
-  from carillon.jobs j where j.type in ('CRON', 'INTERVAL')
+  from carillon.jobs j where j.type in ('CRON', 'INTERVAL', 'AFTER')
   order by "jobId", since, version`
 
 export async function readSpans(ask: Ask): Promise<JobSpan[]> {

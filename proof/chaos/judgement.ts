@@ -3,7 +3,7 @@ import { brokenInvariants } from '../../test/support/store-invariants.ts'
 import { HealthyTime } from '../checkers/healthy-time.ts'
 import { judge } from '../checkers/index.ts'
 import type { Acknowledged, Bounds, History, LedgerRow, Trouble, Violation } from '../history.ts'
-import { readDagRuns, readLedger } from '../ledger.ts'
+import { readDagRuns, readFollowers, readLedger } from '../ledger.ts'
 import { readSpans } from '../spans.ts'
 import { compareOccurrences } from './occurrences.ts'
 import type { Occurrences } from './seconds.ts'
@@ -47,6 +47,7 @@ export async function judgeStage(stage: Stage, observed: Observed): Promise<Judg
     ...observed,
     executions: await readLedger(ask),
     dagRuns: await readDagRuns(ask),
+    followers: await readFollowers(ask),
     spans: await readSpans(ask),
     runs: await stage.runs(),
     leases: null,

@@ -12,6 +12,7 @@ export function goodHistory(change: Partial<History> = {}): History {
     to: t0 + 60_000,
     executions: lives.map(({ row }) => row),
     dagRuns: [],
+    followers: [],
     runs: lives.flatMap(({ runs }) => runs),
     spans: [span()],
     acknowledged: [{ executionId: 's1', at: t0 + 1_210 }],
@@ -105,7 +106,7 @@ export function wholeRun(change: Partial<Run> & { at: number }): Run[] {
 }
 
 export function transition(change: Partial<LedgerTransition>): LedgerTransition {
-  return { at: t0, to: 'FAILED', reason: null, fence: null, ...change }
+  return { at: t0, to: 'FAILED', reason: null, fence: null, after: null, ...change }
 }
 
 export function span(change: Partial<JobSpan> = {}): JobSpan {

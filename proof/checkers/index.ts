@@ -7,6 +7,7 @@ import type { Checker, History, Violation } from '../history.ts'
 import { acknowledgedIsKept } from './acknowledged-is-kept.ts'
 import { atMostOnceStartsOnce } from './at-most-once-starts-once.ts'
 import { attemptsWithinMaximum } from './attempts-within-maximum.ts'
+import { endsAreFollowed } from './ends-are-followed.ts'
 import { everythingEnds } from './everything-ends.ts'
 import { fencesOnlyGrow } from './fences-only-grow.ts'
 import { firesFromTheCurrentVersion } from './fires-from-the-current-version.ts'
@@ -45,6 +46,7 @@ export const checkers: Checker[] = [
   stepsAreGivenResults,
   stepsSucceedOnce,
   runsFollowTheirSteps,
+  endsAreFollowed,
   everythingEnds,
 ]
 

@@ -5,7 +5,8 @@
 import type { DagRunRow, DagStepRow, History, LedgerRow } from '../history.ts'
 import { hasEnded, isReturn } from './leases.ts'
 
-export interface StepLife {
+/** Of a step, or any execution. */
+export interface Life {
   from: number
   /** Null: it has not ended. */
   endedAt: number | null
@@ -17,7 +18,7 @@ export interface Step {
   run: DagRunRow
   asked: DagStepRow
   row: LedgerRow
-  lives: StepLife[]
+  lives: Life[]
   /** What it depends on, in the order asked for. */
   parents: Step[]
 }
@@ -38,16 +39,17 @@ export function stepsOf({ executions, dagRuns }: Pick<History, 'executions' | 'd
 }
 
 /** The one it lives or lived at that time. */
-export function lifeAt({ lives }: Step, at: number): StepLife {
+export function lifeAt({ lives }: Step, at: number): Life {
   return lives.findLast(({ from }) => from <= at) ?? lives[0]!
 }
 
-export function lastLife({ lives }: Step): StepLife {
+export function lastLife({ lives }: Step): Life {
   return lives.at(-1)!
 }
 
-function livesOf(row: LedgerRow): StepLife[] {
-  const lives: StepLife[] = []
+/** A replay begins another one. */
+export function livesOf(row: LedgerRow): Life[] {
+  const lives: Life[] = []
   let from = row.firedAt
   let lastAt = row.firedAt
   for (const transition of row.transitions) {

@@ -36,6 +36,18 @@ export function drawJob(random: Random, start: StartTime): JobInput {
   })
 }
 
+/** It runs after the executions of another job. */
+export function drawFollower(random: Random, followed: string): JobInput {
+  return {
+    ...drawPolicy(random),
+    type: 'AFTER',
+    after: { job: followed, on: random.pick(['SUCCEEDED', 'SUCCEEDED', 'FAILED', 'ENDED']) },
+    name: `follower ${random.whole(1, 1_000_000)}`,
+    target: { handler: handlerName },
+    overlap: random.pick(['ALLOW', 'ALLOW', 'FORBID', 'QUEUE_ONE', 'REPLACE']),
+  }
+}
+
 export function drawPolicy(random: Random): Partial<JobInput> {
   return defined({
     priority: random.pick(['CRITICAL', 'HIGH', 'NORMAL', 'NORMAL', 'LOW']),

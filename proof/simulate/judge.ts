@@ -4,7 +4,7 @@ import { verifyInstallation } from '../../packages/server/src/verification/insta
 import { brokenInvariants, brokenOverlap } from '../../test/support/store-invariants.ts'
 import { judge } from '../checkers/index.ts'
 import type { History, Violation } from '../history.ts'
-import { type Ask, readDagRuns, readLedger } from '../ledger.ts'
+import { type Ask, readDagRuns, readFollowers, readLedger } from '../ledger.ts'
 import { judgeMisfires } from './misfires.ts'
 
 /** A request that is repeated with its Idempotency-Key is done once. */
@@ -17,9 +17,14 @@ const submittedTwice = `
 
 export async function judgeRun(
   { ask, database }: { ask: Ask; database: Database },
-  seen: Omit<History, 'executions' | 'dagRuns'>,
+  seen: Omit<History, 'executions' | 'dagRuns' | 'followers'>,
 ): Promise<{ history: History; violations: Violation[] }> {
-  const history: History = { ...seen, executions: await readLedger(ask), dagRuns: await readDagRuns(ask) }
+  const history: History = {
+    ...seen,
+    executions: await readLedger(ask),
+    dagRuns: await readDagRuns(ask),
+    followers: await readFollowers(ask),
+  }
   const violations = [
     ...judge(history),
     ...(await asked(ask, 'store-invariants', brokenInvariants)),

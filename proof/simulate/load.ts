@@ -9,7 +9,7 @@ import { AnsweredBefore, readAnswer } from '../../packages/server/src/store/idem
 import type { Acknowledged } from '../history.ts'
 import { Client, unlessRefused } from './client.ts'
 import { GraphLoad } from './graph-load.ts'
-import { drawJob, drawPolicy, tenants } from './jobs.ts'
+import { drawFollower, drawJob, drawPolicy, tenants } from './jobs.ts'
 import type { Network } from './network.ts'
 import type { SimulatedNode } from './node.ts'
 import type { Owner } from './owner.ts'
@@ -72,6 +72,7 @@ export class Load {
     const { world, random } = this.#options
     world.as(this.#owner, () => {
       for (let i = random.whole(5, 9); i > 0; i--) void this.#client.attempt('create', () => this.#create())
+      for (let i = random.whole(2, 4); i > 0; i--) void this.#client.attempt('follow', () => this.#follow())
       void this.#repeat([300, 1_500], () => this.#submit())
       void this.#repeat([500, 3_000], () => this.#interfere())
       void this.#repeat([1_000, 5_000], () => this.#graphs.start())
@@ -112,6 +113,16 @@ export class Load {
     const input = { ...drawJob(random, start), ...(key !== undefined && { key }) }
     const put = await this.#client.ask('create', ({ jobs }) => jobs.put(tenant, input, null, { actor }))
     this.#jobs.push({ jobId: put.job.definition.jobId, tenant, input, key })
+  }
+
+  /** Nobody changes these. */
+  async #follow(): Promise<void> {
+    const { world, random } = this.#options
+    await world.sleep(random.whole(2_000, 6_000))
+    if (this.#jobs.length === 0) return
+    const { jobId, tenant } = random.pick(this.#jobs)
+    const input = drawFollower(random, jobId)
+    await this.#client.ask('follow', ({ jobs }) => jobs.put(tenant, input, null, { actor }))
   }
 
   async #submit(): Promise<void> {
@@ -166,7 +177,10 @@ export class Load {
     const { jobId, tenant, key } = job
     switch (what) {
       case 'edit': {
-        const input = { ...drawJob(random, start), ...(key !== undefined && { key }) }
+        const other = random.pick(this.#jobs)
+        const follows = other.tenant === tenant && random.chance(0.15)
+        const drawn = follows ? drawFollower(random, other.jobId) : drawJob(random, start)
+        const input = { ...drawn, ...(key !== undefined && { key }) }
         await this.#client.ask(what, ({ jobs }) =>
           jobs.update(tenant, jobId, () => ({ input, payload: null }), { actor }),
         )

@@ -52,7 +52,7 @@ export const triggersSql = `
   create trigger told after update on carillon.executions for each row when (new.fence is distinct from old.fence)
     execute function simulated.tell_end();
   create trigger told after insert or update of version, state on carillon.jobs for each row
-    when (new.type in ('CRON', 'INTERVAL')) execute function simulated.tell_jobs();
+    when (new.type in ('CRON', 'INTERVAL', 'AFTER')) execute function simulated.tell_jobs();
   create trigger told after insert on carillon.blocked for each row execute function simulated.tell_blocked();
   create trigger told after update on carillon.shards for each row execute function simulated.tell_shards();`
 

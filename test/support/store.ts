@@ -151,7 +151,8 @@ export class TestStore {
     const { jobId = newId(Date.now()), nominal, ...fields } = options
     const first = nominal ?? Math.floor(Date.now() / 1_000) * 1_000 - 3_600_000
     const definition: JobDefinition = {
-      ...{ jobId, tenant, name: 'job', type: 'INTERVAL', runAt: null, runAtLocal: null, delayMs: null, schedule: null },
+      ...{ jobId, tenant, name: 'job', type: 'INTERVAL', runAt: null, runAtLocal: null, delayMs: null, after: null },
+      schedule: null,
       ...{ interval: 'PT1S', timezone: 'UTC', dst: { gap: 'SHIFT', overlap: 'FIRST' }, dayFields: 'EITHER' },
       ...{ anchor: new Date(first).toISOString(), startAt: null, endAt: null, maxFires: null, jitterSec: 0 },
       ...{ misfire: 'FIRE_ALL', misfireAfterSec: 60, maxCatchUp: 1000, graceSec: null, startWithinSec: null },

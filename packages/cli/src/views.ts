@@ -27,6 +27,8 @@ export function scheduleOf(job: Job): string {
       return `every ${job.interval}${/^P(?!T)/.test(job.interval ?? '') ? zone : ''}`
     case 'DELAYED':
       return `after ${duration(job.delayMs ?? 0)}`
+    case 'AFTER':
+      return `after ${job.after?.job}${job.after?.on === 'SUCCEEDED' ? '' : ` (${job.after?.on})`}`
     case 'ONE_SHOT':
       if (job.runAtLocal !== null) return `once, ${job.runAtLocal.replace('T', ' ')}${zone}`
       return job.runAt === null ? 'once' : `once, ${absolute(job.runAt)}`

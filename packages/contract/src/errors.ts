@@ -11,6 +11,8 @@ export const errorTable = {
   TIME_OUT_OF_RANGE: { status: 422, title: 'The time is outside what can be scheduled' },
   POOL_LIMIT_REACHED: { status: 409, title: 'The tenant has as many pools as it may' },
   POOL_UNKNOWN: { status: 422, title: 'The pool does not exist' },
+  AFTER_UNKNOWN: { status: 422, title: 'The job to follow does not exist' },
+  AFTER_CYCLE: { status: 422, title: 'The jobs would follow each other for ever' },
   DAG_UNKNOWN: { status: 422, title: 'The graph does not exist' },
   PAYLOAD_INVALID: { status: 422, title: 'The payload does not fit the handler' },
   PAYLOAD_TOO_LARGE: { status: 413, title: 'The payload is larger than 256 KiB' },

@@ -1,4 +1,5 @@
 /** Jobs as programs ask for them: the wire's own shape, but an instant may also be a Date or milliseconds since 1970. */
+import { ranges } from './ranges.ts'
 import type { WireJobInput } from './schemas/job.ts'
 import { type JobType, timeFields } from './words.ts'
 
@@ -24,6 +25,19 @@ export const executionPolicyFields = [
 
 export type ExecutionPolicy = Pick<WireJobInput, (typeof executionPolicyFields)[number]>
 
+/**
+ * What stands for a run waits as long as the run takes, and ends as it does: its steps have attempts of their own. Cancelled, it lets
+ * the run stop its steps first.
+ */
+export function policyOfRuns<P extends ExecutionPolicy>(asked: P): P {
+  return {
+    ...asked,
+    timeoutSec: asked.timeoutSec ?? ranges.timeoutSec.max,
+    retryPolicy: { ...asked.retryPolicy, maxAttempts: asked.retryPolicy?.maxAttempts ?? 1 },
+    cancelGraceSec: asked.cancelGraceSec ?? ranges.cancelGraceSec.max,
+  }
+}
+
 /** How a schedule is read, besides the time field itself. */
 export const schedulePolicyFields = [
   'anchor',
@@ -45,7 +59,7 @@ export const schedulePolicyFields = [
 type TimeField = (typeof timeFields)[JobType]
 type ScheduleField = 'type' | TimeField | (typeof schedulePolicyFields)[number]
 
-/** When a job fires: exactly one of the four time fields, by type. */
+/** When a job fires: exactly one of the time fields, by type. */
 export type ScheduleInput = Omit<Pick<WireJobInput, ScheduleField>, InstantField> & Instants
 
 const namingFields = ['name', 'key', 'managedBy'] as const
@@ -83,10 +97,25 @@ export type ScheduleOptions = ExecutionPolicy &
     /** Names the job in its tenant: the same key again changes the job instead of making another. */
     key?: string
     managedBy?: string
-  } & ({ cron: string; every?: never } | { /** ISO 8601 duration. */ every: string; cron?: never })
+  } & (
+    | { cron: string; every?: never; after?: never }
+    | { /** ISO 8601 duration. */ every: string; cron?: never; after?: never }
+    | {
+        /** Whenever an execution of another job has ended. */ after: NonNullable<WireJobInput['after']>
+        cron?: never
+        every?: never
+      }
+  )
 
 /** Options of `schedule`, in library mode and of the client. */
-export const scheduleOptionNames = [...namingFields, 'cron', 'every', ...schedulePolicyFields, ...executionPolicyFields]
+export const scheduleOptionNames = [
+  ...namingFields,
+  'cron',
+  'every',
+  'after',
+  ...schedulePolicyFields,
+  ...executionPolicyFields,
+]
 
 /** Options of `enqueue`, in library mode and of the client. */
 export const enqueueOptionNames = ['name', 'runAt', 'timezone', 'dst', 'delayMs', 'dedupe', ...executionPolicyFields]

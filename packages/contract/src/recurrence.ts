@@ -1,13 +1,19 @@
-/** `cron` or `every`, as programs say it, and the fields of a job that they become. */
+/** `cron`, `every` or `after`, as programs say it, and the fields of a job that they become. */
 import { CarillonError } from './errors.ts'
+import type { WireJobInput } from './schemas/job.ts'
 
-export type Recurrence = { type: 'CRON'; schedule: string } | { type: 'INTERVAL'; interval: string }
+export type Recurrence =
+  | { type: 'CRON'; schedule: string }
+  | { type: 'INTERVAL'; interval: string }
+  | { type: 'AFTER'; after: NonNullable<WireJobInput['after']> }
 
 /** Throws VALIDATION unless exactly one of them is there. */
-export function recurrenceOf({ cron, every }: { cron?: unknown; every?: unknown }): Recurrence {
-  if (cron !== undefined && every !== undefined) {
-    throw refused('/every', 'cron and every are both given', 'Give one of them')
-  }
+export function recurrenceOf(options: { cron?: unknown; every?: unknown; after?: unknown }): Recurrence {
+  const { cron, every, after } = options
+  const [one, other] = (['cron', 'every', 'after'] as const).filter((name) => options[name] !== undefined)
+  if (other !== undefined) throw refused(`/${other}`, `${one} and ${other} are both given`, 'Give one of them')
+  // What it says is checked with the job.
+  if (after !== undefined) return { type: 'AFTER', after: after as NonNullable<WireJobInput['after']> }
   if (every !== undefined) {
     if (typeof every !== 'string')
       throw refused('/every', `every must be a text, not ${typeof every}`, durationHint(every))
@@ -17,7 +23,11 @@ export function recurrenceOf({ cron, every }: { cron?: unknown; every?: unknown 
   }
   if (typeof cron === 'string') return { type: 'CRON', schedule: cron }
   if (cron !== undefined) throw refused('/cron', `cron must be a text, not ${typeof cron}`, 'Such as 0 3 * * *')
-  throw refused('/cron', 'cron or every is required', "Such as { cron: '0 3 * * *' } or { every: 'PT15M' }")
+  throw refused(
+    '/cron',
+    'cron, every or after is required',
+    "Such as { cron: '0 3 * * *' }, { every: 'PT15M' } or { after: { job: 'nightly' } }",
+  )
 }
 
 /** What to write instead of something that is no ISO 8601 duration. */

@@ -3,11 +3,17 @@
 export const priorities = ['CRITICAL', 'HIGH', 'NORMAL', 'LOW'] as const
 export type Priority = (typeof priorities)[number]
 
-export const jobTypes = ['ONE_SHOT', 'DELAYED', 'CRON', 'INTERVAL'] as const
+export const jobTypes = ['ONE_SHOT', 'DELAYED', 'CRON', 'INTERVAL', 'AFTER'] as const
 export type JobType = (typeof jobTypes)[number]
 
 /** What says when a job of the type fires. A ONE_SHOT without it runs now. */
-export const timeFields = { ONE_SHOT: 'runAt', DELAYED: 'delayMs', CRON: 'schedule', INTERVAL: 'interval' } as const
+export const timeFields = {
+  ONE_SHOT: 'runAt',
+  DELAYED: 'delayMs',
+  CRON: 'schedule',
+  INTERVAL: 'interval',
+  AFTER: 'after',
+} as const
 
 /** Fields that belong to one type only. */
 export const fieldsOfType: Readonly<Record<JobType, readonly string[]>> = {
@@ -15,7 +21,12 @@ export const fieldsOfType: Readonly<Record<JobType, readonly string[]>> = {
   DELAYED: ['delayMs'],
   CRON: ['schedule', 'dayFields'],
   INTERVAL: ['interval', 'anchor'],
+  AFTER: ['after'],
 }
+
+/** How an execution has to end for a job of type AFTER to follow it. FAILED: DEAD or CANCELLED. */
+export const followedEnds = ['SUCCEEDED', 'FAILED', 'ENDED'] as const
+export type FollowedEnd = (typeof followedEnds)[number]
 
 export const jobStates = ['ACTIVE', 'PAUSED', 'COMPLETED', 'DELETED'] as const
 export type JobState = (typeof jobStates)[number]

@@ -98,6 +98,47 @@ describe('apply', () => {
   })
 })
 
+describe('apply, of what depends on each other', () => {
+  const chain = `
+managedBy: chain
+jobs:
+  - { key: third, type: AFTER, after: { job: second, on: ENDED }, target: { handler: h } }
+  - { key: second, type: AFTER, after: { job: first }, target: { handler: h } }
+  - { key: first, type: CRON, schedule: "0 3 * * *", target: { dag: load } }
+dags:
+  - key: outer
+    steps: [{ name: s, target: { dag: load } }]
+  - key: load
+    steps: [{ name: s, target: { handler: h } }]
+`
+
+  it('creates first what the others name, in whatever order the file has them', async () => {
+    writeFileSync(file, chain)
+    const first = await apply('--yes')
+    expect(first).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(first.stdout).toMatch(/\+ job third {2}after second \(ENDED\) {2}h/)
+    expect((await apply('--yes')).stdout).toBe('= 5 unchanged\n\n0 to create, 0 to change, 0 to delete, 5 unchanged.\n')
+    writeFileSync(file, chain.replace('after: { job: first }', 'after: { job: first, on: FAILED }'))
+    expect((await apply('--yes')).stdout).toMatch(/~ job second\n +after.on +"SUCCEEDED" -> "FAILED"\n/)
+    writeFileSync(file, 'managedBy: chain\n')
+    expect((await apply('--yes', '--prune')).exitCode).toBe(0)
+  })
+
+  it('refuses jobs that follow each other for ever, or what is nowhere, before anything is done', async () => {
+    writeFileSync(
+      file,
+      chain
+        .replace('type: CRON, schedule: "0 3 * * *",', 'type: AFTER, after: { job: third },')
+        .replace('- key: load', '- key: lode'),
+    )
+    const { exitCode, stderr } = await apply('--yes')
+    expect(exitCode).toBe(2)
+    expect(stderr).toContain('the jobs would follow each other for ever: third after second after first after third')
+    expect(stderr).toContain('there is no graph load')
+    expect((await node.ask('GET /v1/jobs?managedBy=chain')).body.items).toEqual([])
+  })
+})
+
 describe('apply, of graphs', () => {
   const dags = `
 managedBy: reports

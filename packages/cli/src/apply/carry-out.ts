@@ -1,5 +1,5 @@
 /**
- * Applies a plan in dependency order: pools, jobs, graphs, deletions. A change names the version
+ * Applies a plan in dependency order: pools, graphs, jobs, deletions. A change names the version
  * it was planned for, so that a concurrent change by someone else is refused rather than overwritten. Broken off, it
  * can be done again: what is done already shows as unchanged.
  */
@@ -36,15 +36,15 @@ export async function carryOut(
 
 async function* steps(node: NodeClient, plan: Plan, prune: boolean): AsyncGenerator<void> {
   for (const name of plan.newPools) yield void (await node.call('createPool', { body: { name } }))
-  for (const body of plan.create) yield void (await node.call('createJob', { body }))
-  for (const { wanted, job } of plan.change) {
-    const headers = { 'if-match': `"${job.version}"` }
-    yield void (await node.call('replaceJob', { params: { jobId: job.jobId }, headers, body: wanted }))
-  }
   for (const body of plan.dags.create) yield void (await node.call('createDag', { body }))
   for (const { wanted, dag } of plan.dags.change) {
     const headers = { 'if-match': `"${dag.version}"` }
     yield void (await node.call('replaceDag', { params: { dagId: dag.dagId }, headers, body: wanted }))
+  }
+  for (const body of plan.create) yield void (await node.call('createJob', { body }))
+  for (const { wanted, job } of plan.change) {
+    const headers = { 'if-match': `"${job.version}"` }
+    yield void (await node.call('replaceJob', { params: { jobId: job.jobId }, headers, body: wanted }))
   }
   for (const { jobId, version, managedBy } of prune ? plan.surplus : []) {
     if (managedBy !== plan.managedBy) throw new Negative(`Job ${jobId} is not managed by ${plan.managedBy}`)

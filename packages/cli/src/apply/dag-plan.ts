@@ -5,6 +5,7 @@ import { list } from '../pages.ts'
 import { dagDifferences } from './dag-differences.ts'
 import type { Difference } from './differences.ts'
 import type { DeclaredDag, Manifest } from './manifest.ts'
+import { neededFirst } from './needed-first.ts'
 
 export interface DagPlan {
   create: DeclaredDag[]
@@ -27,6 +28,8 @@ export async function dagPlanOf(node: NodeClient, { managedBy, dags }: Manifest)
     else if (differences.length > 0) plan.change.push({ wanted, dag, differences })
     else plan.unchanged.push(dag)
   }
+  const ranBy = ({ steps }: DeclaredDag) => steps.flatMap(({ target }) => target?.dag ?? [])
+  plan.create = neededFirst(plan.create, ({ key }) => key, ranBy)
   const declared = new Set(dags.map((dag) => dag.key))
   plan.surplus = managed.filter((dag) => dag.key === null || !declared.has(dag.key))
   return plan

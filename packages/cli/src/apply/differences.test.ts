@@ -21,6 +21,7 @@ const shown: Job = {
   state: 'PAUSED',
   version: 7,
   type: 'INTERVAL',
+  after: null,
   schedule: null,
   interval: 'PT1H',
   anchor: '2030-01-01T00:00:00.000Z',

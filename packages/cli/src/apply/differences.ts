@@ -1,6 +1,6 @@
 /** What a change of a job would change, field by field. Two writings of one thing are no difference. */
 import { isDeepStrictEqual } from 'node:util'
-import { defaults, type Job } from '@carillon/contract'
+import { defaults, type Job, policyOfRuns } from '@carillon/contract'
 import type { DeclaredJob } from './manifest.ts'
 
 export interface Difference {
@@ -24,7 +24,7 @@ export function changedFields(from: Fields, to: Fields): Difference[] {
 
 /** Of a group such as retryPolicy only what differs inside it. */
 function parts(field: string, from: unknown, to: unknown): Difference[] {
-  const groups = ['retryPolicy', 'dst', 'target', 'labels']
+  const groups = ['retryPolicy', 'dst', 'target', 'labels', 'after']
   if (!groups.includes(field) || !isGroup(from) || !isGroup(to)) return [{ field, from, to }]
   return [...new Set([...Object.keys(from), ...Object.keys(to)])]
     .filter((part) => !isDeepStrictEqual(from[part], to[part]))
@@ -33,11 +33,13 @@ function parts(field: string, from: unknown, to: unknown): Difference[] {
 
 /** The fields of a definition as a node shows them, defaults filled in. */
 function wantedFields(wanted: DeclaredJob, job: Job): Fields {
-  const { retryPolicy, dst, target, labels, payload, ...given } = wanted
+  const policy = wanted.target?.dag === undefined ? wanted : policyOfRuns(wanted)
+  const { retryPolicy, dst, target, labels, payload, after, ...given } = policy
   return {
     name: wanted.key,
     schedule: null,
     interval: null,
+    after: after ? { on: 'SUCCEEDED', ...after } : null,
     timezone: defaults.timezone,
     dayFields: defaults.dayFields,
     maxFires: null,

@@ -135,7 +135,7 @@ function checkDeclaredJob(job: unknown, checkJob: Check): ErrorDetail[] {
     problems.push({
       pointer: '/type',
       message: `${job.type} runs once, and applying the file again would run it again`,
-      hint: 'Declare CRON and INTERVAL; for the others: carillon jobs create',
+      hint: 'Declare CRON, INTERVAL and AFTER; for the others: carillon jobs create',
     })
   }
   return [...problems, ...checkJob(job)]

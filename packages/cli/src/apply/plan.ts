@@ -5,6 +5,7 @@ import { list } from '../pages.ts'
 import { type DagPlan, dagPlanOf } from './dag-plan.ts'
 import { type Difference, differences } from './differences.ts'
 import type { DeclaredJob, Manifest } from './manifest.ts'
+import { neededFirst } from './needed-first.ts'
 
 export interface Plan {
   managedBy: string
@@ -43,17 +44,25 @@ export async function planOf(node: NodeClient, manifest: Manifest): Promise<Plan
     else if (found.length > 0) plan.change.push({ wanted, job, differences: found })
     else plan.unchanged.push(job)
   }
+  const followedBy = ({ after }: DeclaredJob) => (after === undefined ? [] : [after.job])
+  plan.create = neededFirst(plan.create, ({ key }) => key, followedBy)
+  plan.change = neededFirst(
+    plan.change,
+    ({ wanted }) => wanted.key,
+    ({ wanted }) => followedBy(wanted),
+  )
   const declared = new Set(manifest.jobs.map((job) => job.key))
   plan.surplus = managed.filter((job) => job.key === null || !declared.has(job.key))
   return plan
 }
 
-/** What the node would refuse of it: pools that are neither there nor declared, targets that are not allowed. */
+/** What the node would refuse of it: pools, graphs and jobs that are neither there nor declared, targets that are not allowed. */
 export async function refusedByNode(node: NodeClient, manifest: Manifest): Promise<ErrorDetail[]> {
   const { jobs, pools } = manifest
+  const dags = manifest.dags.flatMap((dag) => (typeof dag?.key === 'string' ? [dag.key] : []))
   const steps = stepsOf(manifest)
   const asJobs = steps.map(({ target }) => ({ type: 'ONE_SHOT', target }) as WireJobInput)
-  const { errors } = await node.call('checkJobs', { body: { jobs: [...jobs, ...asJobs], pools } })
+  const { errors } = await node.call('checkJobs', { body: { jobs: [...jobs, ...asJobs], pools, dags } })
   return errors.flatMap((detail) => {
     const [, index, field = ''] = /^\/jobs\/(\d+)(.*)$/.exec(detail.pointer) ?? []
     const step = index === undefined ? undefined : steps[Number(index) - jobs.length]

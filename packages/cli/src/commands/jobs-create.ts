@@ -2,6 +2,7 @@ import {
   dayFieldPolicies,
   dstGaps,
   dstOverlaps,
+  followedEnds,
   misfirePolicies,
   overlapPolicies,
   priorities,
@@ -27,14 +28,20 @@ export function registerCreate(jobs: Command): void {
     .option('--pool <name>', 'whose workers run it')
     .option('--http <url>', 'call this URL instead of a handler')
     .option('--dag <graph>', 'start a run of this graph, by its id or key')
-    .addOption(new Option('--cron <expression>', 'on a cron schedule').conflicts(['every', 'at', 'in']))
-    .addOption(new Option('--every <duration>', 'at an interval: ISO 8601 such as PT15M').conflicts(['at', 'in']))
+    .addOption(new Option('--cron <expression>', 'on a cron schedule').conflicts(['every', 'at', 'in', 'after']))
+    .addOption(
+      new Option('--every <duration>', 'at an interval: ISO 8601 such as PT15M').conflicts(['at', 'in', 'after']),
+    )
     .addOption(
       new Option('--at <time>', 'once, then: ISO 8601 with an offset, or a time on the clock of --timezone')
         .argParser(instantOrLocal)
-        .conflicts('in'),
+        .conflicts(['in', 'after']),
     )
-    .addOption(new Option('--in <span>', 'once, after a time such as 90s or 2h').argParser(parseSpan))
+    .addOption(
+      new Option('--in <span>', 'once, after a time such as 90s or 2h').argParser(parseSpan).conflicts('after'),
+    )
+    .option('--after <job>', 'whenever an execution of this job, by its id or key, has ended')
+    .addOption(new Option('--on <end>', 'how it has to have ended; SUCCEEDED if left out').choices(followedEnds))
     .option('--timezone <zone>', 'of the cron expression or the time, such as Europe/Berlin')
     .addOption(new Option('--gap <policy>', 'a time that does not exist').choices(dstGaps))
     .addOption(new Option('--twice <policy>', 'a time that comes twice').choices(dstOverlaps))
@@ -50,13 +57,14 @@ export function registerCreate(jobs: Command): void {
     .addHelpText(
       'after',
       `
-Without --cron, --every, --at and --in it runs now.
+Without --cron, --every, --at, --in and --after it runs now.
 
 Examples:
   $ carillon jobs create --handler greet --payload '{"name": "Ada"}'
   $ carillon jobs create --key nightly --handler report --cron '0 3 * * *' --timezone Europe/Berlin
   $ carillon jobs create --handler greet --at 2030-03-10T02:30 --timezone America/New_York
   $ carillon jobs create --key 'nightly load' --dag load --cron '0 3 * * *' --overlap FORBID
+  $ carillon jobs create --key 'send report' --handler send --after report
   $ carillon jobs create -f job.yaml`,
     )
     .action(act(createJob))
@@ -74,6 +82,8 @@ interface CreateOptions {
   every?: string
   at?: string
   in?: number
+  after?: string
+  on?: (typeof followedEnds)[number]
   timezone?: string
   gap?: (typeof dstGaps)[number]
   twice?: (typeof dstOverlaps)[number]
@@ -115,12 +125,16 @@ function fromFlags(options: Omit<CreateOptions, 'file' | 'idempotencyKey'>): Wir
     every,
     at,
     in: delayMs,
+    after,
+    on,
     maxAttempts,
     label: labels,
     payload,
     ...others
   } = options
   const { gap, twice, ...same } = others
+  if (on !== undefined && after === undefined)
+    throw new UsageError({ message: '--on goes with --after', hint: 'Name the job that it follows, or leave it out' })
   if ([handler, http, dag].filter((each) => each !== undefined).length !== 1)
     throw new UsageError({
       message: 'what is to be run?',
@@ -130,7 +144,7 @@ function fromFlags(options: Omit<CreateOptions, 'file' | 'idempotencyKey'>): Wir
     throw new UsageError({ message: '--pool goes with --handler', hint: 'Leave it out: nodes do this themselves' })
   return {
     ...same,
-    ...whenOf({ cron, every, at, delayMs }),
+    ...whenOf({ cron, every, at, delayMs, after, on }),
     ...((gap || twice) && { dst: { ...(gap && { gap }), ...(twice && { overlap: twice }) } }),
     target: targetOf({ handler, pool, http, dag }),
     ...(payload !== undefined && { payload: parseJson(payload, '--payload') }),
@@ -150,7 +164,10 @@ function targetOf({
   return { handler, ...(pool !== undefined && { pool }) }
 }
 
-function whenOf({ cron, every, at, delayMs }: { cron?: string; every?: string; at?: string; delayMs?: number }) {
+type When = Pick<CreateOptions, 'cron' | 'every' | 'at' | 'after' | 'on'> & { delayMs?: number }
+
+function whenOf({ cron, every, at, delayMs, after, on }: When) {
+  if (after !== undefined) return { type: 'AFTER', after: { job: after, ...(on && { on }) } } as const
   if (cron !== undefined) return { type: 'CRON', schedule: cron } as const
   if (every !== undefined) return { type: 'INTERVAL', interval: every } as const
   if (delayMs !== undefined) return { type: 'DELAYED', delayMs } as const

@@ -35,6 +35,7 @@ export const TimelineEntry = Type.Object(
     workerId: Type.Optional(Text('The worker that held it.')),
     startedAt: Type.Optional(Described(Instant, 'When that attempt started.')),
     error: Type.Optional(ExecutionError),
+    after: Type.Optional(Described(Uuid, 'The execution that it follows, of a job of type AFTER.')),
   },
   { ...closed, title: 'TimelineEntry', description: 'One step in the life of an execution.' },
 )

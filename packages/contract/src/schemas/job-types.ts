@@ -56,4 +56,5 @@ const words: Record<JobType, string> = {
   DELAYED: 'Runs once, after `delayMs`',
   CRON: 'Fires by a cron expression',
   INTERVAL: 'Fires at an interval',
+  AFTER: 'Runs after executions of another job',
 }

@@ -10,6 +10,7 @@ import {
   dstGaps,
   dstOverlaps,
   executionStates,
+  followedEnds,
   jobStates,
   jobTypes,
   misfirePolicies,
@@ -108,9 +109,25 @@ export const DstPolicy = Type.Object(
   { ...closed, title: 'DstPolicy', description: 'What a schedule does when the clocks change.' },
 )
 
-/** When a job fires: exactly one of the four time fields, by type (job-types.ts). */
+export const After = Type.Object(
+  {
+    job: Described(Name, 'The job it follows: its id or its key.'),
+    on: Type.Optional(
+      Word(followedEnds, {
+        default: 'SUCCEEDED',
+        description: 'How an execution of that job has to end. FAILED: it is DEAD or CANCELLED. ENDED: any of these.',
+      }),
+    ),
+  },
+  { ...closed, title: 'After', description: 'AFTER: the executions that it follows.' },
+)
+
+/** When a job fires: exactly one of the time fields, by type (job-types.ts). */
 const scheduleFields = {
-  type: Word(jobTypes, { description: 'When the job fires: once, after a delay, by cron, or at an interval.' }),
+  type: Word(jobTypes, {
+    description: 'When the job fires: once, after a delay, by cron, at an interval, or after another job.',
+  }),
+  after: Type.Optional(After),
   runAt: Type.Optional(InstantOrLocal),
   delayMs: Type.Optional(Integer(ranges.delayMs, { description: 'DELAYED: milliseconds from now until it runs.' })),
   schedule: Type.Optional(
@@ -265,12 +282,24 @@ const description = 'By `type`: each has its own time field.'
 /** For POST: `dedupe` goes with what runs once. */
 export const NewJobInput = ShownAs(
   JobInput,
-  byType({ CRON: withoutDedupe, INTERVAL: withoutDedupe, ONE_SHOT: fields, DELAYED: fields } as JobTypeFields, {
-    title: 'JobInput',
-    names: { CRON: 'CronJobInput', INTERVAL: 'IntervalJobInput', ONE_SHOT: 'OneShotInput', DELAYED: 'DelayedInput' },
-    description,
-    examples: [example],
-  }),
+  byType(
+    {
+      ...{ CRON: withoutDedupe, INTERVAL: withoutDedupe, AFTER: withoutDedupe },
+      ...{ ONE_SHOT: fields, DELAYED: fields },
+    } as JobTypeFields,
+    {
+      title: 'JobInput',
+      names: {
+        CRON: 'CronJobInput',
+        INTERVAL: 'IntervalJobInput',
+        AFTER: 'AfterJobInput',
+        ONE_SHOT: 'OneShotInput',
+        DELAYED: 'DelayedInput',
+      },
+      description,
+      examples: [example],
+    },
+  ),
 )
 
 /** For PUT: a definition, of which nothing is a duplicate. */
@@ -281,6 +310,7 @@ export const JobReplacement = ShownAs(
     names: {
       CRON: 'CronJobInput',
       INTERVAL: 'IntervalJobInput',
+      AFTER: 'AfterJobInput',
       ONE_SHOT: 'OneShotReplacement',
       DELAYED: 'DelayedReplacement',
     },
@@ -297,6 +327,7 @@ export const BatchJobInput = ShownAs(
     names: {
       CRON: 'CronBatchInput',
       INTERVAL: 'IntervalBatchInput',
+      AFTER: 'AfterBatchInput',
       ONE_SHOT: 'OneShotBatchInput',
       DELAYED: 'DelayedBatchInput',
     },
@@ -323,7 +354,18 @@ export const Job = Type.Object(
     labels: Type.Record(Type.String(), Type.String(), { description: 'Names and texts to filter by.' }),
     state: Word(jobStates, { description: 'COMPLETED: it will not fire again. DELETED: kept for its history only.' }),
     version: Type.Integer({ description: 'Grows with every change of the definition; also the ETag.' }),
-    type: Word(jobTypes, { description: 'When the job fires: once, after a delay, by cron, or at an interval.' }),
+    type: Word(jobTypes, {
+      description: 'When the job fires: once, after a delay, by cron, at an interval, or after another job.',
+    }),
+    after: Nullable(
+      Type.Object(
+        {
+          job: Text('Its id or key, as it was given; of one that runs once, its id.'),
+          on: Word(followedEnds, { description: 'How an execution of that job has to end.' }),
+        },
+        { ...closed, description: 'AFTER: the executions that it follows.' },
+      ),
+    ),
     schedule: Nullable(Text('CRON: its expression.')),
     interval: Nullable(Text('INTERVAL: its duration.')),
     anchor: Nullable(Described(Instant, 'INTERVAL: the instant that the intervals are counted from.')),

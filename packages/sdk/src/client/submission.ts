@@ -17,11 +17,11 @@ export function jobInputTo(
   payload: unknown,
   options: EnqueueOptions | ScheduleOptions,
 ): WireJobInput {
-  const { cron, every, ...rest } = options as EnqueueOptions & { cron?: string; every?: string }
-  const recurs = 'cron' in options || 'every' in options
+  const { cron, every, after, ...rest } = options as EnqueueOptions & { cron?: string; every?: string; after?: object }
+  const recurs = 'cron' in options || 'every' in options || 'after' in options
   const input: Record<string, unknown> = {
     ...rest,
-    ...(recurs ? recurrenceOf({ cron, every }) : { type: rest.delayMs === undefined ? 'ONE_SHOT' : 'DELAYED' }),
+    ...(recurs ? recurrenceOf({ cron, every, after }) : { type: rest.delayMs === undefined ? 'ONE_SHOT' : 'DELAYED' }),
     ...(payload !== undefined && { payload }),
   }
   for (const field of instants) {

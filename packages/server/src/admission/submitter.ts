@@ -86,7 +86,8 @@ export class Submitter {
     this.#announce(submissions, tags)
     if (jobs.length === 0) return true
     this.#onMoved?.(jobs.map(({ definition }) => definition.jobId))
-    this.#signals.publish({ kind: 'DUE', at: Math.min(...jobs.map(({ due }) => due)) })
+    const earliest = Math.min(...jobs.map(({ due }) => due ?? Number.POSITIVE_INFINITY))
+    if (Number.isFinite(earliest)) this.#signals.publish({ kind: 'DUE', at: earliest })
     return true
   }
 

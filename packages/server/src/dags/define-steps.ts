@@ -5,6 +5,7 @@ import {
   type ErrorDetail,
   type JobInput,
   limits,
+  policyOfRuns,
   type RunCondition,
   ranges,
 } from '@carillon/contract'
@@ -16,7 +17,6 @@ import { listPathProblems } from '../domain/dag/list-path.ts'
 import { defineJob } from '../jobs/define.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import { placeCheck } from '../jobs/place-check.ts'
-import { policyOfRuns } from '../jobs/policy.ts'
 import { eventLoopYielder } from '../lib/event-loop-yielder.ts'
 import type { StoredPolicy } from '../store/rows.ts'
 import { Mistakes } from './mistakes.ts'

@@ -55,6 +55,8 @@ export interface DueReturn {
   lane: number
   /** Of a submission, for figures. */
   handler?: string
+  /** Of a submission: it is an execution of a job that follows another one. */
+  follows?: boolean
 }
 
 export interface ClaimRequest {

@@ -87,9 +87,10 @@ function latenessOf({ history, attempt, startedAt, dueAt }: ExecutionRecord): nu
 function timelineOf(record: ExecutionRecord): HistoryEntry[] {
   const { state, reason, firedAt, startedAt, finishedAt, attempt, fence, workerId } = record
   const history = record.history.filter(({ said }) => said === undefined)
-  const bornSkipped = history[0]?.to === 'SKIPPED' && history[0].at === firedAt
+  const first = history[0]
+  const hasBirth = first !== undefined && first.at === firedAt && (first.to === 'SKIPPED' || first.after !== undefined)
   const bornEnded = history.length === 0 && finishedAt === firedAt && state !== 'SUCCEEDED'
-  const timeline = bornSkipped || bornEnded ? [...history] : [...births(record), ...history]
+  const timeline = hasBirth || bornEnded ? [...history] : [...births(record), ...history]
   const held = { attempt, ...(fence !== null && { fence }), ...(workerId !== null && { workerId }) }
   if (state === 'RUNNING' || state === 'SUCCEEDED') {
     const last = timeline.at(-1)

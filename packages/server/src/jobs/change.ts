@@ -30,7 +30,7 @@ export function resumed(job: JobRecord, moment: Moment): JobChange | null {
   const { skipped, next } = passedWhilePaused(job, moment)
   return {
     definition: null,
-    state: next === null ? 'COMPLETED' : 'ACTIVE',
+    state: next === null && job.definition.type !== 'AFTER' ? 'COMPLETED' : 'ACTIVE',
     nominal: next,
     due: next === null ? null : next + jitterMsOf(job.definition),
     live: null,
@@ -76,8 +76,8 @@ export function redefined(job: JobRecord, definition: JobDefinition, live: strin
   }
   const { now } = moment
   const state = job.state === 'COMPLETED' ? 'ACTIVE' : job.state
-  const movedTo = (nominal: number, skipped: JobChange['skipped']): JobChange => {
-    const due = state === 'PAUSED' ? null : nominal + jitterMsOf(definition)
+  const movedTo = (nominal: number | null, skipped: JobChange['skipped']): JobChange => {
+    const due = state === 'PAUSED' || nominal === null ? null : nominal + jitterMsOf(definition)
     return { definition, state, nominal, due, live, skipped, computedAt: Math.floor(now) }
   }
   if (sameOccurrences && job.nominal !== null) return movedTo(job.nominal, [])
@@ -104,12 +104,13 @@ export function sameDefinition(a: JobDefinition, b: JobDefinition): boolean {
 
 function passedWhilePaused(job: JobRecord, moment: Moment): Pick<JobChange, 'skipped'> & { next: number | null } {
   const { definition, nominal } = job
+  if (nominal === null) return { skipped: [], next: null }
   const jitterMs = jitterMsOf(definition)
   const [schedule, bounds] = [scheduleOf(definition, nominal), boundsOf(definition)]
   const { now, floor } = moment
-  const { next } = missedWhilePaused(schedule, bounds, nominal!, now, jitterMs)
+  const { next } = missedWhilePaused(schedule, bounds, nominal, now, jitterMs)
   // On record is what history is kept of.
-  const from = nominal! >= floor ? nominal : nextWithin(schedule, bounds, floor - 1)
+  const from = nominal >= floor ? nominal : nextWithin(schedule, bounds, floor - 1)
   const missed = from === null ? null : missedWhilePaused(schedule, bounds, from, now, jitterMs).missed
   if (missed === null) return { skipped: [], next }
   const { first, last, count, reason } = missed
@@ -130,7 +131,11 @@ function edited({ definition }: JobRecord, nominal: number, { now, floor }: Mome
 }
 
 function occursAt(job: JobDefinition, nominal: number): boolean {
-  return job.type !== 'DELAYED' && nextWithin(scheduleOf(job, null), boundsOf(job), nominal - 1) === nominal
+  return (
+    job.type !== 'DELAYED' &&
+    job.type !== 'AFTER' &&
+    nextWithin(scheduleOf(job, null), boundsOf(job), nominal - 1) === nominal
+  )
 }
 
 function sameTimes(a: JobDefinition, b: JobDefinition): boolean {

@@ -1,4 +1,4 @@
-import { CarillonError, defaults, type JobInput, jobTypes } from '@carillon/contract'
+import { CarillonError, defaults, type JobInput, jobTypes, timeFields } from '@carillon/contract'
 import { describe, expect, it } from 'vitest'
 import { defineJob, firstOccurrence, nominalAfter } from './define.ts'
 
@@ -12,6 +12,7 @@ const good: Record<JobInput['type'], JobInput> = {
   DELAYED: { type: 'DELAYED', delayMs: 5_000, target },
   CRON: { type: 'CRON', schedule: '0 3 * * *', target },
   INTERVAL: { type: 'INTERVAL', interval: 'PT5M', target },
+  AFTER: { type: 'AFTER', after: { job: 'nightly' }, target },
 }
 
 function refused(input: object): { code: string; pointers: (string | undefined)[] } {
@@ -34,6 +35,7 @@ describe('a job', () => {
         runAtLocal: null,
         dayFields: 'EITHER',
         delayMs: null,
+        after: null,
         interval: null,
         anchor: null,
         startAt: null,
@@ -83,13 +85,12 @@ describe('a job', () => {
 })
 
 describe('exactly one time field, by type', () => {
-  const fields = { ONE_SHOT: 'runAt', DELAYED: 'delayMs', CRON: 'schedule', INTERVAL: 'interval' } as const
-  const columns = { ONE_SHOT: 'runAt', DELAYED: 'delayMs', CRON: 'schedule', INTERVAL: 'interval' } as const
+  const fields = timeFields
 
   it.each(jobTypes)('%s fills its own column and no other', (type) => {
     const job = defineJob(good[type], options)
-    const filled = Object.values(columns).filter((column) => job[column] !== null)
-    expect(filled).toEqual([columns[type]])
+    const filled = Object.values(fields).filter((field) => job[field] !== null)
+    expect(filled).toEqual([fields[type]])
     expect(job.anchor !== null).toBe(type === 'INTERVAL')
   })
 
@@ -183,7 +184,7 @@ describe('bad values', () => {
 })
 
 describe('where a job starts', () => {
-  const start = (input: JobInput, at = now) => new Date(firstOccurrence(defineJob(input, options), at)).toISOString()
+  const start = (input: JobInput, at = now) => new Date(firstOccurrence(defineJob(input, options), at)!).toISOString()
 
   it.each<[JobInput, string]>([
     [good.ONE_SHOT, '2030-02-01T00:00:00.000Z'],

@@ -7,6 +7,7 @@ import {
   dstGaps,
   dstOverlaps,
   durationHint,
+  followedEnds,
   type JobInput,
   jobTypes,
   limits,
@@ -15,6 +16,7 @@ import {
   ranges,
   timeFields,
 } from '@carillon/contract'
+import { isId } from '../domain/identity.ts'
 import { checkJitter } from '../domain/schedule/jitter.ts'
 import { instantOfLocal, wallText } from '../domain/schedule/local-time.ts'
 import { nextWithin } from '../domain/schedule/schedule.ts'
@@ -84,6 +86,7 @@ export function defineJob(input: JobInput, options: DefineOptions): JobDefinitio
     runAt: input.type === 'ONE_SHOT' ? iso(runAt ?? Math.floor(options.now)) : null,
     runAtLocal: input.type === 'ONE_SHOT' && wall !== null ? wallText(wall) : null,
     delayMs: input.type === 'DELAYED' ? input.delayMs! : null,
+    after: input.type === 'AFTER' ? storedAfter(input.after!) : null,
     schedule: input.type === 'CRON' ? input.schedule! : null,
     interval: input.type === 'INTERVAL' ? input.interval! : null,
     timezone: input.timezone ?? defaults.timezone,
@@ -110,13 +113,15 @@ export function defineJob(input: JobInput, options: DefineOptions): JobDefinitio
     key: input.key ?? null,
     managedBy: input.managedBy ?? null,
   }
+  if (job.type === 'AFTER') return job
   const schedule = scheduleOf(job, runAt ?? Math.floor(options.now))
   if (job.jitterSec > 0) checkJitter(schedule, job.jitterSec, options.now)
   return job
 }
 
-/** Where a new job starts: its first occurrence to come. */
-export function firstOccurrence(job: JobDefinition, now: number): number {
+/** Where a new job starts: its first occurrence to come. Null: it follows another job, and nobody knows when. */
+export function firstOccurrence(job: JobDefinition, now: number): number | null {
+  if (job.type === 'AFTER') return null
   const nominal = nominalAfter(job, now)
   if (nominal === null) {
     throw new CarillonError('SCHEDULE_NEVER_FIRES', {
@@ -128,11 +133,12 @@ export function firstOccurrence(job: JobDefinition, now: number): number {
   return nominal
 }
 
-/** A one-shot fires at its time even if that has just passed; a recurring job at its next occurrence. */
+/** Null: none is to come. A one-shot fires at its time even if that has just passed; a recurring job at its next occurrence. */
 export function nominalAfter(job: JobDefinition, now: number): number | null {
   if (job.type === 'CRON' || job.type === 'INTERVAL') {
     return nextWithin(scheduleOf(job, null), boundsOf(job), Math.floor(now))
   }
+  if (job.type === 'AFTER') return null
   const nominal = job.type === 'ONE_SHOT' ? isoMs(job.runAt!) : Math.round(now + job.delayMs!)
   if (job.startAt === null && job.endAt === null) return nominal
   // FIRE would pass over what lies outside the bounds without a trace.
@@ -161,8 +167,31 @@ function checkTimeFields(problems: Problems, input: JobInput): void {
       )
     }
   }
+  if (input.type === 'AFTER') checkAfter(problems, input)
   if (input.anchor !== undefined && input.type !== 'INTERVAL')
     problems.add('/anchor', 'anchor belongs to type INTERVAL')
   if (input.dayFields !== undefined && input.type !== 'CRON')
     problems.add('/dayFields', 'dayFields belongs to type CRON')
+}
+
+function storedAfter({ job, on = 'SUCCEEDED' }: NonNullable<JobInput['after']>): JobDefinition['after'] {
+  return { job: isId(job) ? job.toLowerCase() : job, on }
+}
+
+/** Its executions are due when others end: bounds of a schedule would not hold. */
+const ofSchedules = ['startAt', 'endAt', 'maxFires'] as const
+
+function checkAfter(problems: Problems, input: JobInput): void {
+  const { after, jitterSec = 0 } = input
+  if (problems.object('/after', after)) {
+    problems.unknown('/after', after, ['job', 'on'])
+    problems.text('/after/job', after.job, limits.nameLength)
+    problems.oneOf('/after/on', after.on, followedEnds)
+    if (input.key !== undefined && after.job === input.key)
+      problems.add('/after/job', 'a job cannot follow itself', 'Name the job that runs before it')
+  }
+  for (const field of ofSchedules) {
+    if (input[field] !== undefined) problems.add(`/${field}`, `${field} does not go with type AFTER`, 'Leave it out')
+  }
+  if (jitterSec !== 0) problems.add('/jitterSec', 'jitterSec does not go with type AFTER', 'Leave it out')
 }

@@ -21,6 +21,7 @@ import { readInstallation } from '../store/partitions/manage.ts'
 import { iso, type JobRecord } from '../store/rows.ts'
 import { changedRecord, type Moment, paused, redefined, removed, resumed, sameDefinition } from './change.ts'
 import { defineJob } from './define.ts'
+import { type Follower, requireFollowed } from './followed.ts'
 import { requireGraph } from './graphs.ts'
 import { requireKept } from './kept.ts'
 import { bornRecord, newJob } from './new-job.ts'
@@ -98,13 +99,13 @@ export class Jobs {
         if (put) return put
       }
       const job = newJob(input, { tenant, payload, now: clock.now(), pool })
-      await requireKept(database, job.nominal)
+      if (job.nominal !== null) await requireKept(database, job.nominal)
       const made: PutJob = { job: bornRecord(job), what: 'CREATED' }
       const entry = await entryOf(by.once, made)
       // If not, a concurrent request with the same key was faster.
       if (!(await createWork(database, { jobs: [job], actor: by.actor, entry }))) continue
       this.#options.onMoved?.([job.definition.jobId])
-      signals.publish({ kind: 'DUE', at: job.due })
+      if (job.due !== null) signals.publish({ kind: 'DUE', at: job.due })
       return made
     }
     throw contention()
@@ -120,7 +121,8 @@ export class Jobs {
     let what: PutJob['what'] = 'UNCHANGED'
     const job = await this.#change(tenant, jobId, { ...by, action: 'job.updated' }, async (job) => {
       const { input, payload } = requested(job)
-      const pool = await this.require(tenant, input)
+      const { key } = job.definition
+      const pool = await this.require(tenant, input, { jobId, key })
       const now = this.#options.clock.now()
       const definition = { ...defineJob(input, { jobId, tenant, payload, now, anchor: job.definition.anchor }), pool }
       if (input.type === 'ONE_SHOT' && input.runAt === undefined) {
@@ -181,8 +183,20 @@ export class Jobs {
     throw contention()
   }
 
-  /** The pool must be there, and the operator must allow a built-in target. Answers what the queue tables call the pool. */
-  async require(tenant: string, { target }: JobInput): Promise<string> {
+  /**
+   * The pool must be there, and the job that it follows, and the operator must allow a built-in target. Answers what the queue tables
+   * call the pool.
+   */
+  async require(tenant: string, input: JobInput, follower: Follower = {}): Promise<string> {
+    await this.requireFollowed(tenant, input, follower)
+    return this.requirePlace(tenant, input)
+  }
+
+  async requireFollowed(tenant: string, { type, after, key }: JobInput, follower: Follower = {}): Promise<void> {
+    if (type === 'AFTER' && after) await requireFollowed(this.#options.database, tenant, after, { key, ...follower })
+  }
+
+  async requirePlace(tenant: string, { target }: Pick<JobInput, 'target'>): Promise<string> {
     const builtIn = target && builtInOf(target)
     if (!builtIn) return this.#options.pools.require(tenant, target?.pool ?? defaults.pool)
     this.#options.targets.check(builtIn)

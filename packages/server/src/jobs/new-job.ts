@@ -2,7 +2,8 @@
 import type { JobInput } from '@carillon/contract'
 import { newId } from '../domain/identity.ts'
 import { jitterOffsetMs } from '../domain/schedule/jitter.ts'
-import type { NewJob } from '../store/jobs/create.ts'
+import { assert } from '../lib/assert.ts'
+import type { NewJob, NewTimedJob } from '../store/jobs/create.ts'
 import { iso, type JobRecord } from '../store/rows.ts'
 import { defineJob, firstOccurrence } from './define.ts'
 
@@ -23,13 +24,21 @@ export function newJob(input: JobInput, options: NewJobOptions): NewJob {
   if (options.pool !== undefined) definition.pool = options.pool
   const nominal = firstOccurrence(definition, options.now)
   // One that fires once carries the time of its run in its id: its execution is it.
-  definition.jobId = options.id ?? newId(input.type === 'ONE_SHOT' || input.type === 'DELAYED' ? nominal : createdAt)
-  const due = nominal + jitterOffsetMs(definition.jobId, definition.jitterSec)
+  const firesOnce = input.type === 'ONE_SHOT' || input.type === 'DELAYED'
+  definition.jobId = options.id ?? newId(firesOnce ? nominal! : createdAt)
+  const due = nominal === null ? null : nominal + jitterOffsetMs(definition.jobId, definition.jitterSec)
   return { definition, nominal, due, createdAt }
 }
 
+/** Of a type that has a first occurrence. */
+export function newTimedJob(input: JobInput, options: NewJobOptions): NewTimedJob {
+  const { nominal, due, ...job } = newJob(input, options)
+  assert(nominal !== null && due !== null, `a job of type ${input.type} has a first occurrence`)
+  return { ...job, nominal, due }
+}
+
 /** The same at another time, which its id carries: for what fires once. */
-export function runningAt(job: NewJob, nominal: number): NewJob {
+export function runningAt(job: NewTimedJob, nominal: number): NewTimedJob {
   const { definition } = job
   const runAt = definition.type === 'ONE_SHOT' ? iso(nominal) : null
   const jobId = newId(nominal)

@@ -19,6 +19,7 @@ export function inputOf(job: JobDefinition): JobInput {
     // A local time is one together with its zone: if that is changed, it is another instant.
     runAt: job.runAtLocal ?? job.runAt,
     delayMs: job.delayMs,
+    after: job.after,
     schedule: job.schedule,
     interval: job.interval,
     anchor: job.anchor,
@@ -52,7 +53,7 @@ export function patched(job: JobDefinition, { payload, ...patch }: JobPatch): Re
   return { input: merged(base, patch) as JobInput, payload: patchedPayload(job.payload, payload) }
 }
 
-const timeFields = new Set(['runAt', 'delayMs', 'schedule', 'interval', 'anchor', 'dayFields'])
+const timeFields = new Set(['runAt', 'delayMs', 'schedule', 'interval', 'anchor', 'dayFields', 'after'])
 
 function patchedPayload(before: string | null, patch: unknown): string | null {
   if (patch === undefined) return before

@@ -5,6 +5,7 @@ import {
   deliveries,
   type ExecutionPolicy,
   limits,
+  policyOfRuns,
   priorities,
   ranges,
   retryPolicyFields,
@@ -38,19 +39,6 @@ export function checkPolicy(problems: Problems, input: ExecutionPolicy): void {
   }
   for (const [i, name] of problems.list('/retryPolicy/nonRetryableErrors', retry.nonRetryableErrors).entries()) {
     problems.text(`/retryPolicy/nonRetryableErrors/${i}`, name, limits.nameLength)
-  }
-}
-
-/**
- * What stands for a run waits as long as the run takes, and ends as it does: its steps have attempts of their own. Cancelled, it lets
- * the run stop its steps first.
- */
-export function policyOfRuns<P extends ExecutionPolicy>(asked: P): P {
-  return {
-    ...asked,
-    timeoutSec: asked.timeoutSec ?? ranges.timeoutSec.max,
-    retryPolicy: { ...asked.retryPolicy, maxAttempts: asked.retryPolicy?.maxAttempts ?? 1 },
-    cancelGraceSec: asked.cancelGraceSec ?? ranges.cancelGraceSec.max,
   }
 }
 

@@ -7,7 +7,7 @@ export function triggeredExecution(
   { definition, version }: JobRecord,
   { at, payload, traceparent }: { at: number; payload: string | null; traceparent: string | null },
 ): ExecutionRecord {
-  const recurring = definition.type === 'CRON' || definition.type === 'INTERVAL'
+  const recurring = !(definition.type === 'ONE_SHOT' || definition.type === 'DELAYED')
   return {
     executionId: submissionId(at),
     jobId: definition.jobId,

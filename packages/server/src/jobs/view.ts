@@ -77,6 +77,7 @@ function definedOf<Time>(definition: JobDefinition, time: (ms: number) => Time):
     runAt: date(millis(definition.runAt)),
     runAtLocal: definition.runAtLocal,
     delayMs: definition.delayMs,
+    after: definition.after,
     timezone: definition.timezone,
     dst: definition.dst,
     dayFields: definition.dayFields,

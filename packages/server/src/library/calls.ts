@@ -200,8 +200,8 @@ export class CarillonCalls {
   ): Promise<JobView> {
     const tenant = this.#tenantOf(options, checkSchedule)
     const definition = definitionOf(handler)
-    const { tenant: _, cron, every, ...rest } = options
-    const input: JobInput = { ...rest, ...recurrenceOf({ cron, every }), target: targetOf(definition) }
+    const { tenant: _, cron, every, after, ...rest } = options
+    const input: JobInput = { ...rest, ...recurrenceOf({ cron, every, after }), target: targetOf(definition) }
     const text = await validatePayload(definition, payload)
     const { job } = await this.engine.jobs.put(tenant, input, text, { actor: library.actor })
     return showJob(this.engine.database, job)

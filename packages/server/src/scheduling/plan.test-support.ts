@@ -10,6 +10,7 @@ export function aJob(input: JobInput, jobId: string, now: number): JobDefinition
     runAt: input.type === 'ONE_SHOT' ? (at(input.runAt) ?? iso(now)) : null,
     runAtLocal: null,
     delayMs: input.delayMs ?? null,
+    after: null,
     schedule: input.schedule ?? null,
     interval: input.interval ?? null,
     anchor: input.type === 'INTERVAL' ? (at(input.anchor) ?? iso(now)) : null,

@@ -266,8 +266,10 @@ export class Scheduler implements Service {
       const fired = part.flatMap(({ held }) => (done.has(held.key) ? [held.entry] : []))
       source.confirm(fired.map((entry) => ({ entry, next: null })))
       if (from === 'submissions') {
-        this.#options.onSubmitted?.(fired)
-        this.#activity.created('SUBMIT', fired.map(workOf))
+        const [follow, submitted] = [fired.filter(({ follows }) => follows), fired.filter(({ follows }) => !follows)]
+        this.#options.onSubmitted?.(submitted)
+        this.#activity.created('SUBMIT', submitted.map(workOf))
+        this.#activity.created('TRIGGER', follow.map(workOf))
       }
       for (const { held } of part) if (!done.has(held.key) && held.at <= now) this.#again(held)
     }

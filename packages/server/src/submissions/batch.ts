@@ -8,7 +8,7 @@ import { newJob } from '../jobs/new-job.ts'
 import { placeCheck } from '../jobs/place-check.ts'
 import { eventLoopYielder } from '../lib/event-loop-yielder.ts'
 import { entryOf, type Once } from '../store/idempotency/answers.ts'
-import type { NewJob } from '../store/jobs/create.ts'
+import type { NewJob, NewTimedJob } from '../store/jobs/create.ts'
 import { wasTooSlow } from '../store/trouble.ts'
 import type { Owner, SubmissionsOptions } from './submissions.ts'
 import { isDue, mayBeSubmission, submissionOf } from './work.ts'
@@ -24,7 +24,8 @@ const keys = ['key', 'dedupe'] as const
 interface Made {
   input: JobInput
   job: NewJob
-  isDue: boolean
+  /** The same, if it is due now. */
+  due: NewTimedJob | null
 }
 
 /** Throws AnsweredBefore if the request was. */
@@ -39,15 +40,14 @@ export async function createBatch(
   const items = made.map((each): BatchItem => {
     if ('error' in each) return each
     const { job } = each
-    return { jobId: job.definition.jobId, state: 'ACTIVE', nextFireAt: each.isDue ? null : job.due }
+    return { jobId: job.definition.jobId, state: 'ACTIVE', nextFireAt: each.due ? null : job.due }
   })
   const good = made.filter((each): each is Made => !('error' in each))
-  const due = good.filter((each) => each.isDue)
   try {
     await options.submitter.create({
       actor: owner.actor,
-      jobs: good.filter((each) => !each.isDue).map(({ job }) => job),
-      submissions: due.map(({ job, input }) => submissionOf(job, input)),
+      jobs: good.filter(({ due }) => due === null).map(({ job }) => job),
+      submissions: good.flatMap(({ due, input }) => (due === null ? [] : [submissionOf(due, input)])),
       entry: await entryOf(once, items),
     })
   } catch (error) {
@@ -80,8 +80,8 @@ async function makeAll(
       const job = newJob(input, { tenant, payload, now })
       const asked = place(input)
       job.definition.pool = typeof asked === 'string' ? asked : await asked
-      if (job.nominal < Math.floor(now)) await requireKept(database, job.nominal)
-      made.push({ input, job, isDue: mayBeSubmission(input) && isDue(job, now) })
+      if (job.nominal !== null && job.nominal < Math.floor(now)) await requireKept(database, job.nominal)
+      made.push({ input, job, due: mayBeSubmission(input) && isDue(job, now) ? job : null })
     } catch (error) {
       made.push(errorOf(error))
     }

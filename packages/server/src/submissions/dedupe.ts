@@ -16,7 +16,7 @@ import {
 } from '@carillon/contract'
 import { type DedupeRule, decideDedupe } from '../domain/dedupe.ts'
 import { requireKept } from '../jobs/kept.ts'
-import { bornRecord, newJob, runningAt } from '../jobs/new-job.ts'
+import { bornRecord, newTimedJob, runningAt } from '../jobs/new-job.ts'
 import { Problems } from '../jobs/validate.ts'
 import type { Database } from '../store/database.ts'
 import { readKeyHolder, type StoredHolder } from '../store/dedupes/holders.ts'
@@ -46,7 +46,7 @@ export async function submitDeduped(
   const pool = await jobs.require(tenant, input)
   for (let tries = 0; tries < maxTries; tries++) {
     const now = Math.floor(clock.now())
-    const wanted = newJob(input, { tenant, payload, now, id: request, pool })
+    const wanted = newTimedJob(input, { tenant, payload, now, id: request, pool })
     await requireKept(database, wanted.nominal)
     const holder = await readKeyHolder(database, tenant, key)
     const decision = decideDedupe(rule, holder, { now, runAt: wanted.nominal })

@@ -1,7 +1,7 @@
 /** A request becomes either a submission, due now and written to the ledger at once, or a job. */
 import type { JobInput } from '@carillon/contract'
 import type { Submission } from '../store/executions/submit.ts'
-import type { NewJob } from '../store/jobs/create.ts'
+import type { NewJob, NewTimedJob } from '../store/jobs/create.ts'
 import { iso } from '../store/rows.ts'
 
 /** Fields that only a job can have: with one of these it becomes a job even if it is due. */
@@ -15,12 +15,12 @@ export function mayBeSubmission(input: JobInput): boolean {
 }
 
 /** A clock reads fractions of a millisecond, a nominal time does not. */
-export function isDue(job: NewJob, now: number): boolean {
-  return job.nominal < now + 1
+export function isDue(job: NewJob, now: number): job is NewTimedJob {
+  return job.nominal !== null && job.nominal < now + 1
 }
 
 /** The ledger knows no types: a submission is a one-shot, however it was asked for. */
-export function asSubmission(job: NewJob): NewJob {
+export function asSubmission(job: NewTimedJob): NewTimedJob {
   const { definition, nominal } = job
   if (definition.type === 'ONE_SHOT') return job
   return {
@@ -29,7 +29,7 @@ export function asSubmission(job: NewJob): NewJob {
   }
 }
 
-export function submissionOf({ definition, nominal }: NewJob, input: JobInput): Submission {
+export function submissionOf({ definition, nominal }: NewTimedJob, input: JobInput): Submission {
   return {
     executionId: definition.jobId,
     tenant: definition.tenant,

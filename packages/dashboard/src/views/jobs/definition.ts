@@ -2,7 +2,15 @@
  * A definition as it is edited: one object that the form and the YAML share. Fields that the form does not show stay in it as they
  * are. Defaults are left out, as a person would write it.
  */
-import { defaults, fieldsOfType, type Job, type JobVersion, jobTypes, type WireJobInput } from '@carillon/contract'
+import {
+  defaults,
+  fieldsOfType,
+  type Job,
+  type JobVersion,
+  jobTypes,
+  policyOfRuns,
+  type WireJobInput,
+} from '@carillon/contract'
 
 export type Definition = Partial<WireJobInput>
 export type Path = readonly [string, ...string[]]
@@ -13,22 +21,43 @@ export function blankIn(timezone: string): Definition {
 
 /** In the order in which people read them. */
 const order = [
-  ...['key', 'name', 'managedBy', 'type', 'schedule', 'interval', 'anchor', 'runAt', 'delayMs', 'timezone', 'dst'],
+  ...[
+    'key',
+    'name',
+    'managedBy',
+    'type',
+    'schedule',
+    'interval',
+    'anchor',
+    'runAt',
+    'delayMs',
+    'after',
+    'timezone',
+    'dst',
+  ],
   ...['dayFields', 'startAt', 'endAt', 'maxFires', 'jitterSec', 'target', 'payload', 'priority', 'retryPolicy'],
   ...['timeoutSec', 'deadlineSec', 'heartbeatTimeoutSec', 'startWithinSec', 'overlap', 'misfire', 'misfireAfterSec'],
   ...['maxCatchUp', 'graceSec', 'pauseAfterFailures', 'delivery', 'cancelGraceSec', 'unknownHandlerSec', 'labels'],
 ] as const satisfies readonly (keyof WireJobInput)[]
 
-const usual: Record<string, unknown> = { ...defaults, jitterSec: 0, payload: null }
+const usualOfWork: Record<string, unknown> = { ...defaults, jitterSec: 0, payload: null }
+const policy: ReturnType<typeof policyOfRuns> = policyOfRuns({})
+const usualOfRuns: typeof usualOfWork = {
+  ...usualOfWork,
+  ...policy,
+  retryPolicy: { ...defaults.retryPolicy, ...policy.retryPolicy },
+}
 
 export function definitionOf(job: Job | JobVersion['definition']): Definition {
   const found: Record<string, unknown> = {}
+  const usual = job.target.dag === undefined ? usualOfWork : usualOfRuns
   const shown = { ...job, runAt: job.runAtLocal ?? job.runAt } as Record<string, unknown>
   for (const field of order) {
     const value = shown[field]
     if (value === null || value === undefined || isSame(value, usual[field])) continue
     if (field === 'retryPolicy' || field === 'dst') found[field] = withoutUsual(value as object, usual[field] as object)
     else if (field === 'labels' && Object.keys(value).length === 0) continue
+    else if (field === 'after') found[field] = withoutUsual(value as object, { on: 'SUCCEEDED' })
     else if (field === 'target') found[field] = targetOf(value as WireJobInput['target'])
     else found[field] = value
   }

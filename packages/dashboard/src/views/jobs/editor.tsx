@@ -121,14 +121,19 @@ function Tab({ value, children }: { value: string; children: ReactNode }) {
 }
 
 function NextFires({ of: { type, runAt }, preview }: { of: Definition; preview: Preview }) {
-  const once = type === 'DELAYED' || (type === 'ONE_SHOT' && runAt === undefined)
+  const words =
+    type === 'DELAYED'
+      ? 'Once, that long after it is saved.'
+      : type === 'AFTER'
+        ? 'Whenever the other job has run.'
+        : type === 'ONE_SHOT' && runAt === undefined
+          ? 'Once, as soon as it is saved.'
+          : null
   return (
     <Panel title="Next fires" side={preview.fires && 'As it is written'}>
       <div aria-live="polite">
-        {once ? (
-          <p className="px-4 py-3 text-soft">
-            {type === 'DELAYED' ? 'Once, that long after it is saved.' : 'Once, as soon as it is saved.'}
-          </p>
+        {words !== null ? (
+          <p className="px-4 py-3 text-soft">{words}</p>
         ) : preview.fires ? (
           <FireList of={preview.fires} />
         ) : preview.error !== null ? (

@@ -19,7 +19,7 @@ export function JobActions({ of: job, onOperation }: { of: Job; onOperation: (op
     mutationFn: (verb: 'pauseJob' | 'resumeJob') => call(verb, { params: { jobId } }),
     onSettled: () => changed('getJob', 'listJobs', 'nextFires', 'listAudit', 'listJobExecutions'),
   })
-  const recurs = type === 'CRON' || type === 'INTERVAL'
+  const recurs = type === 'CRON' || type === 'INTERVAL' || type === 'AFTER'
   // What ran once and is over is history.
   if (!mayWrite || state === 'DELETED' || (state === 'COMPLETED' && !recurs)) return null
   const close = () => show(null)
@@ -36,7 +36,7 @@ export function JobActions({ of: job, onOperation }: { of: Job; onOperation: (op
         </Button>
       )}
       {recurs && <Button onClick={() => show('trigger')}>Trigger…</Button>}
-      {recurs && <Button onClick={() => show('backfill')}>Backfill…</Button>}
+      {type !== 'AFTER' && recurs && <Button onClick={() => show('backfill')}>Backfill…</Button>}
       <LinkButton to="/jobs/$jobId/edit" params={{ jobId }}>
         Edit
       </LinkButton>

@@ -8,7 +8,13 @@ import type { Filters } from '../../lib/filters.ts'
 import { useAsk } from '../../lib/queries.ts'
 import { useTypedFilter } from '../../lib/typed-filter.ts'
 
-const typeWords = { CRON: 'Cron', INTERVAL: 'Interval', ONE_SHOT: 'One shot', DELAYED: 'Delayed' } as const
+const typeWords = {
+  CRON: 'Cron',
+  INTERVAL: 'Interval',
+  ONE_SHOT: 'One shot',
+  DELAYED: 'Delayed',
+  AFTER: 'After',
+} as const
 const pauseMs = 250
 
 export function JobFilters({ filters, change }: { filters: Filters; change: (changes: Filters) => void }) {

@@ -12,6 +12,7 @@ const typeWords: Record<Job['type'], string> = {
   INTERVAL: 'Interval: every so often',
   ONE_SHOT: 'One shot: once',
   DELAYED: 'Delayed: once, after a time',
+  AFTER: 'After: when another job has run',
 }
 const zones = ['UTC', ...Intl.supportedValuesOf('timeZone')]
 
@@ -121,7 +122,18 @@ function Timing() {
         />
       )}
       {type === 'DELAYED' && <NumberField label="Delay, in milliseconds" path={['delayMs']} />}
-      {type !== 'DELAYED' && (
+      {type === 'AFTER' && (
+        <>
+          <TextField label="Job that runs before" path={['after', 'job']} required about="Its key, or its id" />
+          <ChoiceField
+            label="Once that one"
+            path={['after', 'on']}
+            usual="SUCCEEDED"
+            words={{ SUCCEEDED: 'Has succeeded', FAILED: 'Is dead or cancelled', ENDED: 'Has ended' }}
+          />
+        </>
+      )}
+      {type !== 'DELAYED' && type !== 'AFTER' && (
         <>
           <TextField label="Time zone" path={['timezone']} list={zoneList} placeholder={defaults.timezone} />
           <datalist id={zoneList}>

@@ -34,6 +34,13 @@ it.each([
   ['P1DT12H', 'Every 1 day 12 hours'],
   ['P1M', null],
 ])('%s: %s', (interval, words) => {
-  const rest = { schedule: null, runAt: null, runAtLocal: null, delayMs: null, dayFields: 'EITHER' as const }
+  const rest = {
+    schedule: null,
+    runAt: null,
+    runAtLocal: null,
+    delayMs: null,
+    dayFields: 'EITHER' as const,
+    after: null,
+  }
   expect(timingInWords({ type: 'INTERVAL', interval, ...rest })).toBe(words)
 })

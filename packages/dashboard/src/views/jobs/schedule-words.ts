@@ -2,13 +2,14 @@
 import type { Job } from '@carillon/contract'
 import { duration } from '../../lib/time.ts'
 
-type Timing = Pick<Job, 'type' | 'schedule' | 'interval' | 'runAt' | 'runAtLocal' | 'delayMs' | 'dayFields'>
+type Timing = Pick<Job, 'type' | 'schedule' | 'interval' | 'runAt' | 'runAtLocal' | 'delayMs' | 'dayFields' | 'after'>
 
 const days = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
 const months = [
   ...['January', 'February', 'March', 'April', 'May', 'June', 'July'],
   ...['August', 'September', 'October', 'November', 'December'],
 ]
+const afterWords = { SUCCEEDED: 'After the success of', FAILED: 'After the failure of', ENDED: 'After each end of' }
 const named: Record<string, string> = {
   '@hourly': '0 * * * *',
   '@daily': '0 0 * * *',
@@ -28,6 +29,8 @@ export function timingInWords(job: Timing): string | null {
       return intervalInWords(job.interval ?? '')
     case 'DELAYED':
       return job.delayMs === null ? null : `Once, ${duration(job.delayMs)} after its creation`
+    case 'AFTER':
+      return job.after === null ? null : afterWords[job.after.on]
     case 'ONE_SHOT':
       return job.runAtLocal !== null || job.runAt !== null ? 'Once' : 'Once, at once'
   }
@@ -38,6 +41,7 @@ export function timingText(job: Timing): string {
   if (job.type === 'CRON') return job.schedule ?? ''
   if (job.type === 'INTERVAL') return job.interval ?? ''
   if (job.type === 'DELAYED') return duration(job.delayMs)
+  if (job.type === 'AFTER') return job.after?.job ?? ''
   return (job.runAtLocal ?? job.runAt ?? '').replace('T', ' ').replace(/\.000Z$/, ' UTC')
 }
 

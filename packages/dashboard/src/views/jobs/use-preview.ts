@@ -33,8 +33,8 @@ export function usePreview(definition: Definition): Preview {
 /** Null: there is nothing to ask for yet. */
 function previewOf(definition: Definition): PreviewInput | null {
   const { type, schedule, interval, anchor, runAt, timezone, dst, dayFields, startAt, endAt } = definition
-  const time = { CRON: schedule, INTERVAL: interval, ONE_SHOT: runAt, DELAYED: undefined }[type ?? 'DELAYED']
-  if (type === undefined || type === 'DELAYED' || time === undefined || time === '') return null
+  const time = { CRON: schedule, INTERVAL: interval, ONE_SHOT: runAt }[type as PreviewInput['type']]
+  if (type === undefined || type === 'DELAYED' || type === 'AFTER' || time === undefined || time === '') return null
   const fields = {
     ...(type === 'CRON' && { schedule, dayFields }),
     ...(type === 'INTERVAL' && { interval, anchor }),

@@ -16,6 +16,8 @@ export interface DueReturn {
   lane: number
   /** Of a submission; a retry need not know it. */
   handler?: string
+  /** Of a submission: it is an execution of a job that follows another one. */
+  follows?: boolean
 }
 
 export type ReturnSource = 'retries' | 'submissions'
@@ -40,6 +42,7 @@ export async function readDueReturns(
     pool: string
     lane: number
     handler?: string
+    follows?: boolean
   }>(`read-due-${source}`, readSql[source], [window.shards, window.from, window.until, window.limit, only ?? null])
   return rows.map((row) => ({
     executionId: row.execution_id,
@@ -48,7 +51,7 @@ export async function readDueReturns(
     tenant: row.tenant,
     pool: row.pool,
     lane: row.lane,
-    ...(row.handler !== undefined && { handler: row.handler }),
+    ...(row.handler !== undefined && { handler: row.handler, follows: row.follows === true }),
   }))
 }
 

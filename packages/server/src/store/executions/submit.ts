@@ -85,7 +85,7 @@ export async function withdrawSubmission(
   const rows = await database.query<{ audit_id: number }>(
     'withdraw-submission',
     `with gone as (
-       delete from carillon.submissions where execution_id = $1 and tenant = $2
+       delete from carillon.submissions where execution_id = $1 and tenant = $2 and job_id is null
        returning execution_id, tenant, name, pool, lane, handler, run_at, payload, policy, labels
      ), request as (
        delete from carillon.dedupe_requests where request_id = $1 and tenant = $2 and settled_at is null

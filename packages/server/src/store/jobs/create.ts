@@ -7,9 +7,16 @@ import { type JobDefinition, jobRowOf } from './definition.ts'
 
 export interface NewJob {
   definition: JobDefinition
+  /** Null: it follows another job. */
+  nominal: number | null
+  due: number | null
+  createdAt: number
+}
+
+/** One that has a first occurrence. */
+export interface NewTimedJob extends NewJob {
   nominal: number
   due: number
-  createdAt: number
 }
 
 /** What is created in one transaction, all or none. */
@@ -54,7 +61,7 @@ export async function createWork(database: Database, work: NewWork): Promise<boo
 
 /** What is null is left out: [m] half of the time goes into reading the JSON. */
 function rowOf({ definition, nominal, due, createdAt }: NewJob): object {
-  const row: Record<string, unknown> = { nominal, due, created_at: iso(createdAt) }
+  const row: Record<string, unknown> = { created_at: iso(createdAt), ...(nominal !== null && { nominal, due }) }
   for (const [column, value] of Object.entries(jobRowOf(definition))) if (value !== null) row[column] = value
   return row
 }

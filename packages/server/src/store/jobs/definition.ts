@@ -1,5 +1,5 @@
 /** A job's definition, and the row of `jobs` that holds it. Column names stay in the store. */
-import type { DayFields, DstPolicy, Job, JobType, MisfirePolicy, OverlapPolicy } from '@carillon/contract'
+import type { DayFields, DstPolicy, FollowedEnd, Job, JobType, MisfirePolicy, OverlapPolicy } from '@carillon/contract'
 import type { StoredPolicy } from '../rows.ts'
 
 /** What says when a job fires. */
@@ -10,7 +10,7 @@ type TimeField =
 type FireField =
   | ('tenant' | 'maxFires' | 'jitterSec' | 'misfire' | 'misfireAfterSec' | 'maxCatchUp' | 'graceSec')
   | ('startWithinSec' | 'overlap')
-type OtherField = 'name' | 'type' | 'runAtLocal' | 'delayMs' | 'deadlineSec' | 'key' | 'managedBy'
+type OtherField = 'name' | 'type' | 'runAtLocal' | 'delayMs' | 'after' | 'deadlineSec' | 'key' | 'managedBy'
 
 export type TimesDefinition = Pick<Job, TimeField>
 export type FireDefinition = TimesDefinition & Pick<Job, FireField>
@@ -58,6 +58,8 @@ export interface JobRow extends FireRow {
   /** What `run_at` was asked for by: a wall clock of the zone, such as 2030-03-10T02:30:00. */
   run_local: string | null
   delay_ms: number | null
+  after_job: string | null
+  after_on: FollowedEnd | null
   deadline_sec: number | null
   pool: string
   lane: number
@@ -100,6 +102,7 @@ export function definitionOf(row: JobRow): JobDefinition {
     type: row.type,
     runAtLocal: row.run_local,
     delayMs: row.delay_ms,
+    after: row.after_job === null ? null : { job: row.after_job, on: row.after_on! },
     deadlineSec: row.deadline_sec,
     pool: row.pool,
     lane: row.lane,
@@ -121,6 +124,8 @@ export function jobRowOf(job: JobDefinition): JobRow {
     run_at: job.runAt,
     run_local: job.runAtLocal,
     delay_ms: job.delayMs,
+    after_job: job.after?.job ?? null,
+    after_on: job.after?.on ?? null,
     cron: job.schedule,
     interval: job.interval,
     anchor: job.anchor,

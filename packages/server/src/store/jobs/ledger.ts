@@ -44,7 +44,7 @@ export async function readLedgerJob(database: Database, tenant: string, jobId: s
     (await read(
       'read-enqueued-job',
       `select ${definition}, carillon.ms(run_at) run_at, null::bigint fired_at, null::bigint finished_at
-       from carillon.submissions where execution_id = $1 and tenant = $2`,
+       from carillon.submissions where execution_id = $1 and tenant = $2 and job_id is null`,
     ))
   return row ? record(jobId, row) : null
 }
@@ -55,7 +55,7 @@ function record(jobId: string, row: Row): JobRecord {
   return {
     definition: {
       ...{ jobId, tenant, name: name ?? handler, type: 'ONE_SHOT', runAt: iso(row.run_at), runAtLocal: null },
-      ...{ delayMs: null, schedule: null, interval: null, anchor: null, timezone: defaults.timezone },
+      ...{ delayMs: null, after: null, schedule: null, interval: null, anchor: null, timezone: defaults.timezone },
       ...{ dst: defaults.dst, dayFields: defaults.dayFields, startAt: null, endAt: null },
       ...{ maxFires: null, jitterSec: 0, misfire: defaults.misfire, misfireAfterSec: defaults.misfireAfterSec },
       ...{ maxCatchUp: defaults.maxCatchUp, graceSec: null, overlap: defaults.overlap },

@@ -1,6 +1,7 @@
 import { CarillonError, type ErrorDetail, type JobInput } from '@carillon/contract'
 import { api } from '@carillon/contract/api'
 import { reservedPrefix } from '../../../domain/built-in-targets.ts'
+import type { ComingJobs } from '../../../jobs/followed.ts'
 import { Problems } from '../../../jobs/validate.ts'
 import { eventLoopYielder } from '../../../lib/event-loop-yielder.ts'
 import { definitionProblems } from '../../definition-problems.ts'
@@ -12,9 +13,9 @@ const mostErrors = 1_000
 
 /** What this node would refuse of these definitions. Nothing is created. */
 export const checkJobs = route(api.checkJobs, async ({ body, caller }, services) => {
-  const { jobs, pools = [] } = body as { jobs: unknown[]; pools?: unknown[] }
+  const { jobs, pools = [], dags = [] } = body as { jobs: unknown[]; pools?: unknown[]; dags?: unknown[] }
   const errors: (ErrorDetail & { pointer: string })[] = pools.flatMap((name, at) => poolProblems(name, `/pools/${at}`))
-  const coming = new Set(pools)
+  const coming: Coming = { pools: new Set(pools), dags: new Set(dags), jobs: new Map(jobs.flatMap(followedByKey)) }
   const yieldIfDue = eventLoopYielder()
   for (const [at, job] of jobs.entries()) {
     const pause = yieldIfDue()
@@ -35,20 +36,38 @@ function poolProblems(name: unknown, pointer: string): (ErrorDetail & { pointer:
   return found.map((problem) => ({ ...problem, pointer }))
 }
 
-/** Whether its pool is there, or will be, and its target allowed. */
-async function placeProblems(
-  job: unknown,
-  tenant: string,
-  coming: ReadonlySet<unknown>,
-  { jobs }: Services,
-): Promise<ErrorDetail[]> {
-  const { target } = (job ?? {}) as JobInput
-  if (typeof target !== 'object' || target === null || coming.has(target.pool)) return []
+/** What will be there when the jobs are created. */
+interface Coming {
+  pools: ReadonlySet<unknown>
+  dags: ReadonlySet<unknown>
+  jobs: ComingJobs
+}
+
+function followedByKey(job: unknown): [string, string | null][] {
+  const { key, type, after } = (job ?? {}) as Partial<JobInput>
+  if (typeof key !== 'string') return []
+  return [[key, type === 'AFTER' && typeof after?.job === 'string' ? after.job : null]]
+}
+
+/** Whether its pool, its graph and the job it follows are there, or will be, and its target allowed. */
+async function placeProblems(job: unknown, tenant: string, coming: Coming, { jobs }: Services): Promise<ErrorDetail[]> {
+  const input = (job ?? {}) as JobInput
+  const { target, after } = input
+  const found: ErrorDetail[] = []
+  if (typeof after?.job === 'string')
+    found.push(...(await problemsOf(jobs.requireFollowed(tenant, input, { coming: coming.jobs }))))
+  if (typeof target !== 'object' || target === null) return found
+  const isComing = coming.pools.has(target.pool) || (target.dag !== undefined && coming.dags.has(target.dag))
+  if (!isComing) found.push(...(await problemsOf(jobs.requirePlace(tenant, { target }))))
+  return found
+}
+
+async function problemsOf(check: Promise<unknown>): Promise<readonly ErrorDetail[]> {
   try {
-    await jobs.require(tenant, job as JobInput)
+    await check
     return []
   } catch (error) {
-    if (error instanceof CarillonError && error.status < 500) return [...error.errors]
+    if (error instanceof CarillonError && error.status < 500) return error.errors
     // A target of any shape may be here; what is wrong with its shape has been said.
     if (error instanceof TypeError) return []
     throw error

@@ -1,11 +1,11 @@
 -- END: the one place where executions end: the ledger row is written, ends other than SUCCEEDED are put on record, listeners are told, and
--- what waited for them is released. One array for each column, null: none has it.
+-- what waited for them is released, and what follows them is enqueued. One array for each column, null: none has it.
 --
 -- p_states null: all have SUCCEEDED. p_fences: under which each was held; one that has ended, or has come back under this fence or a
 -- later one, is left alone. Null: no lease held them, and the caller has locked them. p_entries: what their histories say of it.
 -- Answers which have ended. `due`: the earliest time at which something comes back because of it. `released`: the shards of runs of which
 -- something waits for nothing more.
--- Locks: executions by id if they come sorted, then see release_steps and release_waiting. Index: executions_pkey.
+-- Locks: executions by id if they come sorted, then see release_steps, release_waiting and follow_ends. Index: executions_pkey.
 create or replace function carillon.end_executions(
   p_now timestamptz, p_ids uuid[], p_states text[] default null, p_fences bigint[] default null, p_workers uuid[] default null,
   p_started_at timestamptz[] default null, p_results text[] default null, p_reasons text[] default null, p_errors jsonb[] default null,
@@ -72,6 +72,10 @@ begin
   -- Only now, in a statement of its own: what began to wait while we waited for the ledger row is visible.
   if v_guarded is not null then
     due := carillon.release_waiting(v_guarded, p_now);
+  end if;
+  -- Hardly ever is anything in the table.
+  if exists (select from carillon.followers) and ended <> '{}' then
+    due := least(due, carillon.follow_ends(ended, p_now));
   end if;
 end $$;
 

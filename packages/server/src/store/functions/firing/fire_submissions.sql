@@ -1,7 +1,8 @@
--- Moves submissions of callers' transactions into the ledger and the queue, after their commit.
+-- Moves submissions of callers' transactions into the ledger and the queue, after their commit; and what follows executions that have
+-- ended, see fire_followers.
 -- An id older than the kept history has no partition: it stays where it is until the inspector sets it aside. One whose id
 -- the ledger has already is set aside.
--- Locks: shards (share), submissions (SKIP LOCKED).
+-- Locks: shards (share), submissions (SKIP LOCKED), then see fire_followers.
 create or replace function carillon.fire_submissions(
   p_shards smallint[], p_epochs bigint[], p_ids uuid[], p_tags bigint[], p_now timestamptz default null)
 returns table (moved uuid[], queued jsonb)
@@ -17,6 +18,8 @@ declare
   v_numbers bigint[];
   v_floor uuid;
   v_births carillon.birth[];
+  v_following record;   -- numbers in v_places
+  v_followed record;
 begin
   v_shards := carillon.hold_shards(p_shards, p_epochs);
   if cardinality(v_shards) = 0 then
@@ -31,6 +34,15 @@ begin
       where s.execution_id = i.execution_id offset 0 for update skip locked) u
     where carillon.ms(u.run_at) <= carillon.ms(v_now) and u.shard = any (v_shards) and u.execution_id >= v_floor
     order by u.execution_id) x;
+  select array_agg(m.place) places, array_agg(p_tags[m.number]) tags into v_following
+  from unnest(v_places, v_numbers) m(place, number)
+  cross join lateral (select s.job_id from carillon.submissions s where s.ctid = m.place offset 0) u where u.job_id is not null;
+  if v_following.places is not null then
+    select * into v_followed from carillon.fire_followers(v_following.places, v_following.tags, v_now);
+    delete from carillon.submissions u where u.execution_id = any (v_followed.moved);
+    select array_agg(m.place), array_agg(m.number) into v_places, v_numbers from unnest(v_places, v_numbers) m(place, number)
+    where m.place <> all (v_following.places);
+  end if;
   select array_agg(b::carillon.birth) into v_births from (
     select u.execution_id id, u.execution_id job_id, null::int job_version, u.tenant, u.name, u.pool, u.lane, u.handler,
       p_tags[m.number] tag, false guarded, u.run_at scheduled_for, u.run_at due_at,
@@ -54,5 +66,9 @@ begin
     where moved is null or u.execution_id <> all (moved) having count(*) > 0;
   end if;
   delete from carillon.submissions u where u.ctid = any (v_places);
+  if v_following.places is not null then
+    moved := moved || v_followed.moved;
+    queued := coalesce(queued, '[]') || v_followed.queued;
+  end if;
   return next;
 end $$;

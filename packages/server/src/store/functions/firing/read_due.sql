@@ -47,17 +47,17 @@ begin
   order by t.due limit p_limit;
 end $$;
 
--- With the handler, which only figures need.
+-- With what only figures and receipts need: the handler, and whether it is an execution of a job that follows another one.
 create or replace function carillon.read_due_enqueued(
   p_shards smallint[], p_from bigint, p_until bigint, p_limit int, p_only uuid[] default null)
-returns table (execution_id uuid, shard smallint, due bigint, tenant text, pool text, lane smallint, handler text)
+returns table (execution_id uuid, shard smallint, due bigint, tenant text, pool text, lane smallint, handler text, follows boolean)
 language plpgsql stable
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
 as $$
 #variable_conflict use_column
 begin
   return query
-  select u.execution_id, u.shard, carillon.ms(u.run_at), u.tenant, u.pool, u.lane, u.handler from carillon.submissions u
+  select u.execution_id, u.shard, carillon.ms(u.run_at), u.tenant, u.pool, u.lane, u.handler, u.job_id is not null from carillon.submissions u
   where u.run_at >= carillon.at(p_from) and u.run_at <= carillon.at(p_until) and u.shard = any (p_shards)
     and (p_only is null or u.execution_id = any (p_only))
   order by u.run_at limit p_limit;

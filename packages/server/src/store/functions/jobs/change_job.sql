@@ -1,12 +1,13 @@
 -- Changes a job under its lock: its definition (p_job, a new version), its state, and the position of its schedule. The
 -- caller computed the latter from what it read, and names that: p_version, p_seen_state, p_seen_due and p_seen_nominal; if a
--- fire or another change came between, nothing is done and the caller looks again.
+-- fire or another change came between, or the job would follow itself, nothing is done and the caller looks again.
 -- p_live: not null when the job begins to limit overlap. What is unfinished is then read here, under the job's lock: a
 -- trigger moves no schedule, so the caller cannot know.
 -- p_skipped: occurrences that this change removes, recorded as SKIPPED: {id, nominal, due, reason, last, count}.
 -- p_audit: who did it, {actor, action, detail}; recorded in the same transaction.
 -- p_computed_at: what the caller took for now; what the job was until then is kept in job_spans.
--- Locks: schedules, its own row in job_spans, executions by id (of p_live), executions and endings for p_skipped.
+-- Locks: schedules, its own rows in job_spans and followers, executions by id (of p_live), executions and endings for p_skipped.
+-- After schedules, see closes_circle.
 create or replace function carillon.change_job(
   p_id uuid, p_version int, p_seen_state text, p_seen_due bigint, p_job jsonb, p_state text, p_nominal bigint, p_due bigint,
   p_live uuid[], p_skipped jsonb, p_audit jsonb, p_now timestamptz default null, p_computed_at bigint default null,
@@ -32,6 +33,10 @@ begin
     return false;
   end if;
 
+  if carillon.closes_circle(p_id, p_job ->> 'tenant', p_job ->> 'key', p_job ->> 'after_job') then
+    return false;
+  end if;
+
   insert into carillon.job_spans (job_id, version, state, since, until, computed_at, stood, stands)
   select p_id, j.version, j.state, j.updated_at, v_now, coalesce(carillon.at(p_computed_at), v_now), s.nominal,
     carillon.at(p_nominal)
@@ -51,10 +56,16 @@ begin
       deadline_sec = v_new.deadline_sec, overlap = v_new.overlap, pool = v_new.pool, lane = v_new.lane,
       handler = v_new.handler, payload = v_new.payload, policy = v_new.policy, labels = v_new.labels,
       key = v_new.key, managed_by = v_new.managed_by, run_local = v_new.run_local,
-      day_fields = coalesce(v_new.day_fields, 'EITHER'), defined_at = v_now, defined_by = p_audit ->> 'actor'
+      day_fields = coalesce(v_new.day_fields, 'EITHER'), after_job = v_new.after_job, after_on = v_new.after_on,
+      defined_at = v_now, defined_by = p_audit ->> 'actor'
     where j.job_id = p_id;
   end if;
   update carillon.jobs j set state = p_state, updated_at = v_now where j.job_id = p_id and j.state <> p_state;
+  delete from carillon.followers f where f.job_id = p_id and (p_job is not null or p_state = 'DELETED');
+  if p_job is not null and p_state <> 'DELETED' then
+    insert into carillon.followers (job_id, tenant, followed, on_end)
+    select j.job_id, j.tenant, j.after_job, j.after_on from carillon.jobs j where j.job_id = p_id and j.after_job is not null;
+  end if;
   if p_live is not null then
     v_live := array(select e.execution_id from carillon.executions e
                     where e.job_id = p_id and e.job_id <> e.execution_id and e.state is null

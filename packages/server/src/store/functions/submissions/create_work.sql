@@ -45,7 +45,7 @@ begin
       case when (p_stand ->> 'withdraw')::boolean then p_stand ->> 'seen' end))
     from unnest(v_made) m(job_id) join carillon.jobs j on j.job_id = m.job_id
     -- One that runs once is work that is to come: the ledger will be its record, and the audit is kept for good.
-    where j.type in ('CRON', 'INTERVAL') or j.key is not null;
+    where j.type in ('CRON', 'INTERVAL', 'AFTER') or j.key is not null;
   end if;
   if cardinality(p_ids) > 0 then
     perform carillon.submit(p_ids, p_tenants, p_names, p_pools, p_lanes, p_handlers, p_tags, p_runs_at, p_payloads,

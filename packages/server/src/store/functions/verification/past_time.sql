@@ -25,7 +25,7 @@ begin
     select o.execution_id, o.job_id, o.tenant, carillon.ms(o.scheduled_for) scheduled_for, o.why
     from carillon.why_open(array(select distinct i from unnest(v_ids) i), p_lost_ms, v_due) o
     union all
-    (select u.execution_id, u.execution_id, u.tenant, carillon.ms(u.run_at), 'NOT_FIRED' from carillon.submissions u
+    (select u.execution_id, coalesce(u.job_id, u.execution_id), u.tenant, carillon.ms(u.run_at), 'NOT_FIRED' from carillon.submissions u
      where u.run_at < v_due and not carillon.is_quarantined(u.execution_id) order by u.run_at limit p_limit)) x
   where x.why in ('ATTEMPT_OVERDUE', 'WORKER_LOST', 'RETRY_OVERDUE', 'START_OVERDUE', 'DEADLINE_PASSED', 'NOT_FIRED')
   limit p_limit;

@@ -4,7 +4,8 @@
 -- Jobs with what they were over time, from p_from_id on by id. At most p_limit are walked over; `definitions` is null for
 -- those that cannot have had an occurrence in the range: what is to fire once, and lies ahead, for instance. All of it is of
 -- one moment: a stable function sees what its caller's statement sees.
--- `standing`: false if the job lives and has no place in `schedules`, so that it can never fire.
+-- `standing`: false if the job lives and has no place in `schedules`, or follows another one and is not among the followers, so that it
+-- can never fire.
 -- `spans`: those that ended in the range or later, and the one before. `definitions`: of those versions and the present one.
 -- Indexes: jobs_pkey, jobs_tenant; the primary keys of schedules, job_spans and job_versions.
 create or replace function carillon.verify_jobs(
@@ -42,7 +43,8 @@ begin
         v.start_within_sec, v.overlap
       from carillon.job_versions v where v.job_id = w.job_id and v.version >= p.oldest) d) end,
     j.state not in ('ACTIVE', 'PAUSED') or s.nominal is not null
-      or exists (select from carillon.schedules x where x.job_id = w.job_id and x.nominal is not null)
+      or exists (select from carillon.schedules x where x.job_id = w.job_id and (x.nominal is not null or j.type = 'AFTER' and exists (
+        select from carillon.followers f where f.job_id = w.job_id and f.followed = j.after_job)))
   from unnest(v_walked) w(job_id)
   cross join lateral (select * from carillon.jobs j where j.job_id = w.job_id limit 1) j
   left join carillon.schedules s on s.job_id = w.job_id and j.created_at < v_to

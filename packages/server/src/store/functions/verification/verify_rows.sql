@@ -90,7 +90,8 @@ begin
         when r.reason = 'OVERLAP' then r.guarded and r.origin in ('SCHEDULE', 'TRIGGER')
         when r.reason in ('MISFIRED', 'GRACE_EXCEEDED', 'CATCH_UP_LIMIT')
           then r.origin = 'SCHEDULE' and r.fired_at > r.due_at - v_slack
-        else r.reason in ('PAUSED', 'EDITED') and r.origin = 'SCHEDULE' end then 'SKIP_REASON'
+        else r.reason in ('PAUSED', 'EDITED') and (r.origin = 'SCHEDULE' or r.origin = 'TRIGGER' and r.history -> 0 ? 'after')
+        end then 'SKIP_REASON'
       when r.history is null and (r.attempt <> (r.state = 'SUCCEEDED')::int or r.releases <> 0) then 'ATTEMPTS'
       when r.history is not null and (r.attempt <> carillon.attempts_of(r.history, r.fence, r.state)
         or r.releases <> carillon.releases_of(r.history)) then 'ATTEMPTS'
@@ -158,8 +159,8 @@ begin
     where p_job is null and (e.execution_id is null or e.state is not null)
       and (p_tenant is null or coalesce(e.tenant, h.tenant) = p_tenant)
     union all
-    -- Submissions of callers' transactions that have not fired.
-    select u.execution_id, u.execution_id, u.tenant, u.run_at, null, false, 'NOT_FIRED'
+    -- Submissions of callers' transactions that have not fired, and what follows other executions.
+    select u.execution_id, coalesce(u.job_id, u.execution_id), u.tenant, u.run_at, null, false, 'NOT_FIRED'
     from carillon.submissions u
     where p_job is null and u.execution_id > p_after and u.execution_id <= v_last and u.execution_id < p_before
       and u.run_at < v_due and (p_tenant is null or u.tenant = p_tenant) and not carillon.is_quarantined(u.execution_id)

@@ -113,6 +113,7 @@ describe('bodies of jobs as the document shows them', () => {
     schedule: '0 3 * * *',
     interval: 'PT15M',
     anchor: '2030-01-31T08:00:00Z',
+    after: { job: 'nightly' },
   }
   const complete = (type: JobType): Schema => ({
     type,

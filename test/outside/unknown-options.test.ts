@@ -286,9 +286,9 @@ describe('what a newcomer does first is answered with what to do', () => {
     ["every: '1 hour'", () => nowhere.schedule(greet, payload, { every: '1 hour' }), /Write PT1H/],
     ['every: 900000', () => running.carillon.schedule(greet, payload, { every: 900_000 as never }), /PT900S/],
     [
-      'neither cron nor every',
+      'neither cron nor every nor after',
       () => running.carillon.schedule(greet, payload, {} as never),
-      /cron or every is required/,
+      /cron, every or after is required/,
     ],
     [
       'a name instead of a handler',

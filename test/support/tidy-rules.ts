@@ -70,7 +70,11 @@ export const bans: Record<string, Ban> = {
       ['packages/server/src/store/database.ts', 'packages/server/src/lib/postgres-client.ts'].includes(file.path),
   },
   debugger: { pattern: /\bdebugger\b/, why: 'left over', but: () => false },
-  'a test that runs alone': { pattern: /\.only\(/, why: 'it hides all the others', but: () => false },
+  'a test that runs alone': {
+    pattern: /\.only\(/,
+    why: 'it hides all the others',
+    but: (file) => !/\.(test|test-support)\.tsx?$/.test(file.path) && !file.path.startsWith('test/'),
+  },
 }
 
 export function banned(files: readonly SourceFile[]): Offence[] {

@@ -27,13 +27,17 @@ const shardCount = 8
 
 async function makeNode(
   { database, url }: Pick<TestStore, 'database' | 'url'>,
-  { leadershipUrl, leaseMs }: { leadershipUrl: string | null; leaseMs: number },
+  {
+    leadershipUrl,
+    leaseMs,
+    everyMs = renewEveryMs,
+  }: { leadershipUrl: string | null; leaseMs: number; everyMs?: number },
 ): Promise<LeadershipSubject> {
   const times = { renewEveryMs, workersEveryMs: 5_000, answerWithinMs: leaseMs }
   const keepAlive = new KeepAliveThread({ databaseUrl: url, ...times }, logger)
   await keepAlive.start()
   const lease = { nodeId: newId(Date.now()), nodeName: 'node', leaseMs, lifeMs: 10_000 }
-  const options = { database, keepAlive, lease, everyMs: renewEveryMs, logger }
+  const options = { database, keepAlive, lease, everyMs, logger }
   const leadership: Leadership =
     leadershipUrl === null
       ? new PostgresLeadership(options)
@@ -123,6 +127,21 @@ await describeWith('etcd', startEtcd, (etcd) => {
       await cutOff.die()
       await leads(node, shardCount)
       await expect(cutOff.leadership.stop()).rejects.toThrow()
+    })
+
+    it('when a leader has given its shards up, the others hear of it from etcd and need not wait for their next look', async () => {
+      const seldom = { leadershipUrl: etcd.url, leaseMs: 600_000, everyMs: 300_000 }
+      const first = await makeNode(store, seldom)
+      await first.leadership.start()
+      await leads(first.leadership, shardCount)
+      const second = await makeNode(store, seldom)
+      nodes.push(second)
+      await second.leadership.start()
+      // After these no look of its start is under way.
+      for (let look = 0; look < 2; look++) await (second.leadership as EtcdLeadership).runOnce()
+      expect(second.leadership.shards()).toEqual([])
+      await first.dispose()
+      await leads(second.leadership, shardCount)
     })
 
     it('frozen, it is as gone', async () => {

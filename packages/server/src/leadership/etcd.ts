@@ -21,6 +21,7 @@ import type { Database } from '../store/database.ts'
 import { readInstallation } from '../store/partitions/manage.ts'
 import { claimElected, claimShards, type ElectedShard, resign } from '../store/shards/claim.ts'
 import { reasonUnreachable } from './etcd-reach.ts'
+import { EtcdWatch } from './etcd-watch.ts'
 import type { Leadership, LedShard } from './port.ts'
 import { ShardList } from './shard-list.ts'
 
@@ -63,6 +64,8 @@ export class EtcdLeadership implements Leadership {
   readonly #loop: Loop
   readonly #led: ShardList
   readonly #onFreed = new Set<() => void>()
+  /** Of the keys of shards: the others need not wait for their next look when a leader has died. */
+  readonly #watch = new EtcdWatch(() => this.wake())
   #client: Etcd3 | null = null
   /** Of all keys of the installation. */
   #prefix = ''
@@ -116,6 +119,7 @@ export class EtcdLeadership implements Leadership {
     try {
       await resign(database, lease.nodeId)
     } finally {
+      await this.#watch.close(this.#ttlSec * 500)
       await this.#revoke()
       this.#client?.close()
     }
@@ -149,6 +153,7 @@ export class EtcdLeadership implements Leadership {
     if (this.#lease === null) await readInstallation(this.#options.database)
     try {
       await this.#renew()
+      this.#watch.open(this.#client!, `${this.#prefix}shards/`)
       election = await this.#look()
       this.#setAway(false)
     } catch (error) {

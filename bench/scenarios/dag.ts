@@ -49,12 +49,17 @@ export const scenario: Scenario = {
 async function costs(bench: Bench, installation: Installation, workers: Workers): Promise<Result[]> {
   const runs = bench.size(10, 2)
   const count = runs * stepsOfARun
-  const plain = { name: 'dag plain executions', turn: () => submitPlain(bench, installation, workers, count) }
+  const plain = { name: 'dag plain executions', turn: () => submitPlain(bench, installation, workers, { count }) }
   const shapes = Object.entries(lattices).map(([name, lattice]) => ({
     ...{ name: `dag ${name}`, lattice },
     turn: () => inOneGo(bench, installation, workers, { runs, lattice, mostOpen: 0 }),
   }))
-  const turns = [plain, ...shapes]
+  // As many at a time as a layer has steps: what a run could cost at least, whatever it is made of.
+  const waves = Object.entries(lattices).map(([name, { width }]) => ({
+    ...{ name: `dag plain executions in waves of ${width}, as in a ${name}`, width },
+    turn: () => submitPlain(bench, installation, workers, { count: stepsOfARun, wave: width }),
+  }))
+  const turns = [plain, ...waves, ...shapes]
   await plain.turn() // so that code and plans are warm
   const measured = await inTurns(bench, turns, { unit: 'µs', valueOf: cpuOf }, ({ turn }) => turn())
   const resultFor = (turn: { name: string }, detail: Record<string, number | string>) =>
@@ -65,6 +70,7 @@ async function costs(bench: Bench, installation: Installation, workers: Workers)
   const median = (turn: (typeof turns)[number]) => spreadOf(measured.get(turn)!.map(cpuOf)).median
   return [
     resultFor(plain, { executions: count }),
+    ...waves.map((turn) => resultFor(turn, { executions: stepsOfARun })),
     ...shapes.flatMap((shape) => {
       const { layers, width, degree } = shape.lattice
       const detail = { runs, steps: `${layers} layers of ${width}, each after ${degree}` }
@@ -126,12 +132,19 @@ function cpuOf({ cpu, count }: Round): number {
   return per['cpu node µs']! + per['cpu postgres µs']!
 }
 
-async function submitPlain(bench: Bench, installation: Installation, workers: Workers, count: number): Promise<Round> {
+/** With `wave`, so many at a time, and the next ones when all of these have ended. */
+async function submitPlain(
+  bench: Bench,
+  installation: Installation,
+  workers: Workers,
+  { count, wave }: { count: number; wave?: number },
+): Promise<Round> {
   const { urls, tokens } = installation
   const load: BatchesOptions = { urls, tokens, batch: 500, inFlight: 1, count }
+  if (wave !== undefined) Object.assign(load, { batch: wave, mostAhead: 1 })
   return measuredLife(bench, installation, { workers, count }, async () => {
     const generator = await bench.ground.generate<BatchesAnswer>(new URL('../load/batches.ts', import.meta.url), load)
-    return { go: () => generator.go(), tell: () => {}, answer: generator.answer }
+    return { go: () => generator.go(), tell: (done) => generator.tell(done), answer: generator.answer }
   })
 }
 

@@ -1,4 +1,6 @@
 /** Jobs of type AFTER: what runs whenever an execution of another job has ended. */
+
+import { limits } from '@carillon/contract'
 import {
   type Carillon,
   defineHandler,
@@ -10,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { quickTimes, type TestCarillon, testCarillon } from '../../support/carillon.ts'
 import { until } from '../../support/until.ts'
 
-const source = defineHandler<{ fail?: boolean; hold?: string }>({ name: 'source' })
+const source = defineHandler<{ fail?: boolean; hold?: string; size?: number }>({ name: 'source' })
 const follower = defineHandler<unknown>({ name: 'follower' })
 const holding = defineHandler<unknown>({ name: 'holding' })
 
@@ -25,6 +27,7 @@ beforeAll(async () => {
     node.handle(source, async ({ payload, executionId }) => {
       if (payload.fail) throw new Error('no luck')
       if (payload.hold !== undefined) await gateOf(payload.hold).promise
+      if (payload.size !== undefined) return 'x'.repeat(payload.size)
       return { from: executionId }
     })
     const take = ({ jobId, payload }: HandlerContext<unknown>) =>
@@ -49,7 +52,7 @@ function gateOf(name: string): PromiseWithResolvers<void> {
 }
 
 /** A job that runs when it is triggered. */
-async function followed(payload: { fail?: boolean; hold?: string } = {}) {
+async function followed(payload: { fail?: boolean; hold?: string; size?: number } = {}) {
   const options: ScheduleOptions = { key: `followed-${++keys}`, cron: '0 0 1 1 *', retryPolicy: { maxAttempts: 1 } }
   return carillon.schedule(source, payload, options)
 }
@@ -191,6 +194,26 @@ describe('a job that runs after another', () => {
     await follow(other.jobId, { key: 'moved' })
     expect(await carillon.job(second.jobId)).toMatchObject({ type: 'AFTER', nextFireAt: null, state: 'ACTIVE' })
     await expectClean()
+  })
+
+  it('is given the largest result there is, and ten jobs may follow one', async () => {
+    const first = await followed({ size: limits.resultBytes - 100 })
+    const others = await Promise.all(Array.from({ length: 10 }, () => follow(first.jobId, { overlap: 'FORBID' })))
+    await (await carillon.trigger(first.jobId)).result()
+    for (const { jobId } of others) await ended(jobId, 1)
+    const results = others.map(({ jobId }) => (given.get(jobId)![0] as { result: string }).result.length)
+    expect(new Set(results)).toEqual(new Set([limits.resultBytes - 100]))
+    await expectClean()
+  })
+
+  it('does not follow a job of another tenant that has the same key', async () => {
+    const first = await followed()
+    const second = await follow(first.key!)
+    const { jobId } = await carillon.schedule(source, {}, { key: first.key!, cron: '0 0 1 1 *', tenant: 'another' })
+    await (await carillon.trigger(jobId, { tenant: 'another' })).result()
+    await (await carillon.trigger(first.key!)).result()
+    await ended(second.jobId, 1)
+    expect(given.get(second.jobId)).toMatchObject([{ jobId: first.jobId }])
   })
 
   it('what a replay brings to success is followed', async () => {

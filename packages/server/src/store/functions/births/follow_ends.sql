@@ -23,7 +23,8 @@ begin
   from unnest(p_ids) i(id)
   cross join carillon.installation n
   cross join lateral (
-    select * from carillon.executions x where x.execution_id = i.id and x.execution_id between v_range.low and v_range.high offset 0) e
+    select * from carillon.executions x where x.execution_id = i.id and x.execution_id between v_range.low and v_range.high
+      and exists (select from carillon.followers t where t.tenant = x.tenant) offset 0) e
   left join lateral (select y.key from carillon.jobs y where y.job_id = e.job_id offset 0) k on true
   cross join lateral (
     select x.job_id, x.followed from carillon.followers x

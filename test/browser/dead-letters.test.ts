@@ -16,7 +16,7 @@ it('a group is replayed at a rate, its progress is seen, and its executions succ
   await page.getByRole('button', { name: 'Replay 6 PaymentRequired' }).click()
   const dialog = page.getByRole('dialog', { name: 'Replay dead letters' })
   await dialog.getByText('6 executions match.').waitFor()
-  await dialog.getByLabel('At most this many a second').fill('0.5')
+  await dialog.getByLabel('Executions per second').fill('0.5')
   await dialog.getByRole('button', { name: 'Replay 6' }).click()
   // The page asks every second; at this rate ten pass between the first and the last.
   await page.getByText(/^Replaying [1-5] of 6….*At most 0.5 a second\.$/).waitFor()

@@ -110,7 +110,7 @@ it('the first load is small', async () => {
     if (request.resourceType() === 'script') scripts.push(request)
   })
   await page.goto(node.url)
-  await page.getByText('Executions a minute').waitFor()
+  await page.getByText('Executions per minute').waitFor()
   const sizes = await Promise.all(scripts.map((script) => script.sizes()))
   const bytes = sizes.reduce((sum, { responseBodySize }) => sum + responseBodySize, 0)
   expect(bytes).toBeGreaterThan(50_000)

@@ -42,7 +42,7 @@ describe('the form', () => {
     await page.getByLabel('Handler').fill('greet')
     await page.getByLabel('Labels').fill('team: bells')
     await page.getByLabel('Payload').fill('{"from": "the form"}')
-    await page.getByText('On the clock of Europe/Berlin').waitFor()
+    await page.getByText('Times in Europe/Berlin').waitFor()
     await expectAccessible(page)
     await page.getByRole('button', { name: 'Create job' }).click()
     await page.getByRole('heading', { level: 1, name: 'every second' }).waitFor()
@@ -71,7 +71,7 @@ describe('the form', () => {
     await page.locator('[aria-invalid]').waitFor()
     await expect.poll(() => schedule.getAttribute('aria-invalid')).toBe('true')
     await schedule.fill('* * * * *')
-    await page.getByText(/^On the clock of/).waitFor()
+    await page.getByText(/^Times in/).waitFor()
     await page.getByLabel('Payload').fill('{')
     await page.getByText(/This is not JSON/).waitFor()
     await page.getByRole('button', { name: 'Create job', disabled: true }).waitFor()
@@ -88,8 +88,8 @@ describe('the form', () => {
     const { page, complaints } = browser
     await page.getByLabel('Schedule').fill('30 2 * * *')
     await page.getByLabel('Time zone').fill('America/New_York')
-    await page.getByLabel('A time the clock jumps over').selectOption('SKIP')
-    await page.getByLabel('A time that comes twice').selectOption('BOTH')
+    await page.getByLabel('When the clock skips the time').selectOption('SKIP')
+    await page.getByLabel('When the time occurs twice').selectOption('BOTH')
     // The next change of the clock is always within sight: either a time is skipped or one comes twice.
     await page
       .getByText(/The clock (jumps over|shows this time twice)/)
@@ -194,7 +194,7 @@ it('shows versions and what each changed', async () => {
   await diff.getByText('+ schedule: 0 7 * * *').waitFor()
   await diff.getByText('- schedule: 0 3 * * *').waitFor()
   await diff.getByText('+   pages: 2').waitFor()
-  await versions.getByText('As it was created.').waitFor()
+  await versions.getByText('Created.', { exact: true }).waitFor()
   expect(complaints).toEqual([])
 })
 
@@ -314,7 +314,7 @@ it('shows no action to one who may only read', async () => {
   await page.getByRole('link', { name: 'theirs' }).waitFor()
   expect(await page.getByRole('link', { name: 'New job' }).count()).toBe(0)
   await page.getByRole('link', { name: 'theirs' }).click()
-  await page.getByText('As it was created.').waitFor()
+  await page.getByText('Created.', { exact: true }).waitFor()
   for (const name of ['Pause', 'Trigger…', 'Backfill…', 'Delete…']) {
     expect(await page.getByRole('button', { name }).count(), name).toBe(0)
   }
@@ -347,8 +347,8 @@ describe.each([
     }
     await look(`/jobs?search=${key}`, () => page.getByText('1 job', { exact: true }).waitFor())
     await look(`/jobs/${jobId}`, () => page.getByRole('link', { name: /^Succeeded/ }).waitFor())
-    await look(`/jobs/${jobId}/edit`, () => page.getByText(/^On the clock of/).waitFor())
-    await look('/jobs/new', () => page.getByText(/^On the clock of/).waitFor())
+    await look(`/jobs/${jobId}/edit`, () => page.getByText(/^Times in/).waitFor())
+    await look('/jobs/new', () => page.getByText(/^Times in/).waitFor())
     expect(complaints).toEqual([])
   })
 })

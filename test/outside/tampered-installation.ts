@@ -12,7 +12,7 @@ import { until } from '../support/until.ts'
 
 const retryPolicy = { maxAttempts: 2, backoff: 'FIXED', initialDelayMs: 50, jitter: 0 }
 
-/** One execution of each kind that a tampering may be tried on. */
+/** One execution of each kind that a tampering may be tried on; none that is about to change by itself. */
 export const kinds = {
   'a fire that succeeded': `origin = 'SCHEDULE' and state = 'SUCCEEDED' and job_version is not null and not guarded`,
   'a submission that succeeded': `origin = 'SUBMIT' and state = 'SUCCEEDED'`,
@@ -23,9 +23,9 @@ export const kinds = {
   'one skipped for a pause': `state = 'SKIPPED' and reason = 'PAUSED' and skipped_count > 1`,
   'one skipped for an overlap': `state = 'SKIPPED' and reason = 'OVERLAP'`,
   'one skipped for its start window': `state = 'SKIPPED' and reason = 'EXPIRED'`,
-  'one that runs': `execution_id in (select execution_id from carillon.running)`,
-  'one that is ready': `execution_id in (select execution_id from carillon.ready)`,
-  'one that is to be tried again': `execution_id in (select execution_id from carillon.retries)`,
+  'one that runs': `handler = 'stay' and execution_id in (select execution_id from carillon.running)`,
+  'one that is ready': `pool = 'nobody' and expires_at is null and execution_id in (select execution_id from carillon.ready)`,
+  'one that is to be tried again': `execution_id in (select execution_id from carillon.retries where due > now() + interval '1 minute')`,
   'one that waits': `execution_id in (select execution_id from carillon.waiting)`,
 } as const
 export type Kind = keyof typeof kinds

@@ -32,7 +32,7 @@ export function showFires(out: Output, { now, ...answer }: Shown): void {
           ]
         : []),
     ],
-    'It fires no more.',
+    'It does not fire again.',
   )
 }
 

@@ -47,7 +47,7 @@ export const jobs: DemoJob[] = [
   },
   {
     key: 'orders',
-    name: 'A run of the graph orders',
+    name: 'Orders to the warehouse',
     type: 'INTERVAL',
     interval: 'PT30S',
     target: { dag: graph.key },

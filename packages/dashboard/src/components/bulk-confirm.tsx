@@ -64,7 +64,7 @@ export function BulkConfirm({
       </Answer>
       <p className="mt-1 text-soft">{about}</p>
       <div className="mt-4 max-w-60">
-        <Field label="At most this many a second" about="Empty: as fast as it goes.">
+        <Field label="Executions per second" about="Leave empty for no limit.">
           {(ids) => (
             <Input
               {...ids}

@@ -11,7 +11,7 @@ const kinds: Record<Kind, string> = {
 }
 
 const shape =
-  'inline-flex min-h-8 items-center justify-center gap-1.5 rounded-md border px-3 py-1 font-medium whitespace-nowrap ' +
+  'inline-flex min-h-8.5 items-center justify-center gap-1.5 rounded-md border px-3 py-1 font-medium whitespace-nowrap ' +
   'disabled:cursor-not-allowed disabled:opacity-50'
 
 export function Button({

@@ -58,7 +58,7 @@ export function Chart({
             label: name,
             stroke: colour(of),
             width: 1.5,
-            points: { show: false },
+            points: { show: false, filter: alone },
             ...(fill && { fill: `color-mix(in srgb, ${colour(of)} 18%, transparent)` }),
             value: (_: uPlot, value: number | null) => (value === null ? '–' : latest.current.format(value)),
           })),
@@ -85,6 +85,13 @@ export function Chart({
       <figcaption className="sr-only">{label}</figcaption>
     </figure>
   )
+}
+
+/** Figures between two gaps: no line leads to them, so each is drawn as a dot. */
+function alone({ data }: uPlot, series: number): number[] {
+  const values = data[series]!
+  const isGap = (at: number) => values[at] === null || values[at] === undefined
+  return [...values.keys()].filter((at) => !isGap(at) && isGap(at - 1) && isGap(at + 1))
 }
 
 function hourAndMinute(seconds: number): string {

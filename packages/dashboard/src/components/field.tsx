@@ -7,7 +7,7 @@ import {
 } from 'react'
 
 const shape =
-  'min-h-8 w-full min-w-0 rounded-md border border-line bg-panel px-2.5 py-1 text-ink placeholder:text-soft aria-invalid:border-bad'
+  'w-full min-w-0 rounded-md border border-line bg-panel px-2.5 py-1 text-ink placeholder:text-soft aria-invalid:border-bad'
 
 /** A label, its control, what it is for and what is wrong with it. */
 export function Field({
@@ -43,11 +43,11 @@ export function Field({
 }
 
 export function Input({ className = '', ...rest }: InputHTMLAttributes<HTMLInputElement>) {
-  return <input className={`${shape} ${className}`} {...rest} />
+  return <input className={`${shape} h-8.5 ${className}`} {...rest} />
 }
 
 export function Select({ className = '', ...rest }: SelectHTMLAttributes<HTMLSelectElement>) {
-  return <select className={`${shape} pr-7 ${className}`} {...rest} />
+  return <select className={`${shape} h-8.5 pr-7 ${className}`} {...rest} />
 }
 
 /** Several lines, of code unless said otherwise. */

@@ -83,7 +83,7 @@ export function HeatMap({
         </div>
       </div>
       <p className="mt-2 min-h-5 text-soft" aria-live="polite">
-        {at ? describe(at.row, at.column) : `Stronger is more; the most in one cell is ${count(most)}.`}
+        {at ? describe(at.row, at.column) : `Stronger colour means more; the busiest cell has ${count(most)}.`}
       </p>
     </div>
   )

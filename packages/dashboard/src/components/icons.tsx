@@ -1,3 +1,12 @@
+export function Lens() {
+  return (
+    <svg viewBox="0 0 20 20" className="size-4" fill="none" stroke="currentColor" strokeWidth="2" aria-hidden="true">
+      <circle cx="8.500" cy="8.500" r="5.500" />
+      <path d="M12.800 12.800 17.500 17.500" strokeLinecap="round" />
+    </svg>
+  )
+}
+
 export function Bell() {
   return (
     <svg viewBox="0 0 32 32" className="size-5 text-accent" aria-hidden="true">

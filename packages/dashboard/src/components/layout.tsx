@@ -9,7 +9,7 @@ import { useShortcuts } from '../lib/shortcuts.ts'
 import { setTheme, theme, themes } from '../lib/theme.ts'
 import { Button } from './button.tsx'
 import { Help } from './help.tsx'
-import { Bell } from './icons.tsx'
+import { Bell, Lens } from './icons.tsx'
 import { Palette } from './palette.tsx'
 import { TenantChoice } from './tenant-choice.tsx'
 
@@ -36,7 +36,7 @@ export function Layout() {
           </Link>
           <div className="flex gap-1 lg:hidden">
             <Button kind="quiet" aria-label="Search" onClick={openPalette}>
-              ⌕
+              <Lens />
             </Button>
             <Button
               kind="quiet"

@@ -84,7 +84,7 @@ function useChoices(text: string): { choices: Choice[]; searching: boolean } {
   if (isId) {
     const choices = [
       { key: 'execution', name: text, about: 'Execution', to: `/executions/${text}` },
-      { key: 'run', name: text, about: 'Run of a graph', to: `/dag-runs/${text}` },
+      { key: 'run', name: text, about: 'DAG run', to: `/dag-runs/${text}` },
       { key: 'job', name: text, about: 'Job', to: `/jobs/${text}` },
     ]
     return { choices, searching: false }

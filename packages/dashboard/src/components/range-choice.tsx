@@ -49,7 +49,7 @@ function Moment({ label, at, set }: { label: string; at: string | undefined; set
           {...ids}
           type="datetime-local"
           step={1}
-          title={`On the clock of ${viewerZone}`}
+          title={`Times in ${viewerZone}`}
           value={at === undefined ? '' : clockTime(new Date(at)).replace(' ', 'T')}
           onChange={({ target }) => set(target.value === '' ? undefined : new Date(target.value).toISOString())}
         />

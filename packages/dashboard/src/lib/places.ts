@@ -22,7 +22,7 @@ export const places: readonly Place[] = [
     name: 'DAGs',
     letter: 'g',
     scope: 'jobs:read',
-    about: 'Graphs of steps, and their runs',
+    about: 'DAGs and their runs',
     details: '/dag-runs/',
   },
   { path: '/dead-letters', name: 'Dead letters', letter: 'd', scope: 'jobs:read', about: 'What failed for good' },

@@ -57,7 +57,7 @@ export default function Ahead() {
             </Panel>
           ) : (
             <div className="space-y-4">
-              <Panel title="Coming fires" side={chosen === 'day' ? 'by the minute' : 'by the hour'}>
+              <Panel title="Coming fires" side={chosen === 'day' ? 'two minutes per cell' : 'one hour per cell'}>
                 <FireMap forecast={answer} span={chosen} />
               </Panel>
               <div className="grid gap-4 lg:grid-cols-2">

@@ -6,7 +6,7 @@ import type { SpanName } from './ahead.tsx'
 const minute = 60_000
 const hour = 60 * minute
 
-/** Of a day: hours by minutes, five together. Of a month: days by hours, of the viewer's zone. */
+/** Of a day: hours by two minutes. Of a month: days by hours, of the viewer's zone. */
 export function FireMap({ forecast, span }: { forecast: Forecast; span: SpanName }) {
   const { rowMs, cellMs, nameRow, nameColumn } = layouts[span]
   const first = startOf(span, Date.parse(forecast.from))

@@ -25,7 +25,7 @@ export default function Dag() {
   const dag = useAsk('getDag', { params: { dagId } }, { everyMs: askEveryMs })
   return (
     <>
-      {dag.data === undefined && <Heading title="Graph" />}
+      {dag.data === undefined && <Heading title="DAG" />}
       <Answer of={dag}>{(known) => <Known key={known.dagId} dag={known} />}</Answer>
     </>
   )
@@ -44,7 +44,7 @@ function Known({ dag }: { dag: DagRecord }) {
     <>
       <p>
         <Link to="/dags" className="text-accent hover:underline">
-          All graphs and runs
+          All DAGs and runs
         </Link>
       </p>
       <Heading
@@ -65,7 +65,7 @@ function Known({ dag }: { dag: DagRecord }) {
           title="Runs"
           side={
             <LinkButton kind="quiet" to="/dags" search={{ dagId }}>
-              Filter them
+              Filter
             </LinkButton>
           }
         >

@@ -39,7 +39,7 @@ export default function Dags() {
   })
   return (
     <>
-      <Heading title="DAGs" about="Graphs of steps, and their runs" />
+      <Heading title="DAGs" about="Definitions and runs" />
       <div className="space-y-4">
         <Graphs pages={graphs} latest={latest.data?.items} {...(mayWrite && { onRun: start })} />
         <Panel title="Runs" side="newest first">

@@ -18,7 +18,7 @@ export function DefinedSteps({ of: { dagId, version, steps } }: { of: Dag }) {
         <Table
           rows={steps}
           keyOf={({ name }) => name}
-          caption="Steps of the graph"
+          caption="Steps of the DAG"
           columns={[
             {
               name: 'Step',

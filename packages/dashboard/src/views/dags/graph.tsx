@@ -194,7 +194,7 @@ function cursorText({ id, members, dependsOn }: FoldedNode, byName: ReadonlyMap<
 
 function hintOf(folded: readonly FoldedNode[], critical: readonly string[]): string {
   const hints = [
-    ...(critical.length > 1 ? ['◆ and the thick line: what decided how long it took.'] : []),
+    ...(critical.length > 1 ? ['◆ and the thick line mark the critical path.'] : []),
     ...(folded.some(({ members }) => members.length > 1)
       ? ['Steps that stand alike are folded; a click unfolds them.']
       : []),

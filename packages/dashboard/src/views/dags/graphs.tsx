@@ -26,11 +26,13 @@ export function Graphs({
 }) {
   const { items, error } = pages
   if (items === undefined) {
-    return <Panel title="Graphs">{error === null ? <Loading /> : <Trouble error={error} again={pages.again} />}</Panel>
+    return (
+      <Panel title="Definitions">{error === null ? <Loading /> : <Trouble error={error} again={pages.again} />}</Panel>
+    )
   }
   const byGraph = Map.groupBy(latest ?? [], ({ dagId }) => dagId)
   const columns: Column<Dag>[] = [
-    { name: 'Graph', cell: (dag) => <Name of={dag} /> },
+    { name: 'DAG', cell: (dag) => <Name of={dag} /> },
     { name: 'Steps', isNumber: true, cell: ({ steps }) => count(steps.length) },
     { name: 'Version', isNumber: true, isWide: true, cell: ({ version }) => version },
     { name: 'Changed', isWide: true, cell: ({ updatedAt }) => <Time at={updatedAt} /> },
@@ -53,11 +55,11 @@ export function Graphs({
       : []),
   ]
   return (
-    <Panel title="Graphs">
+    <Panel title="Definitions">
       {items.length === 0 && !pages.hasMore ? (
         <NoGraphs mayWrite={onRun !== undefined} />
       ) : (
-        <Table rows={items} columns={columns} keyOf={({ dagId }) => dagId} caption="Graphs, newest first" />
+        <Table rows={items} columns={columns} keyOf={({ dagId }) => dagId} caption="DAGs, newest first" />
       )}
       <More hasMore={pages.hasMore} busy={pages.busy} onMore={pages.more} />
     </Panel>
@@ -93,8 +95,8 @@ function Latest({ of, runs, isKnown }: { of: Dag; runs: DagRunSummary[] | undefi
 
 function NoGraphs({ mayWrite }: { mayWrite: boolean }) {
   return (
-    <Nothing title="There is no graph yet">
-      <p>A graph (DAG) is a set of steps that wait for one another. Its runs appear below.</p>
+    <Nothing title="No DAGs yet">
+      <p>A DAG is a graph of steps that depend on one another. Its runs appear below.</p>
       {mayWrite && (
         <pre className="mx-auto mt-3 w-fit max-w-full rounded-md bg-sunken px-3 py-2 text-left font-mono text-[13px] whitespace-pre-wrap text-ink">
           carillon dags create -f nightly.yaml

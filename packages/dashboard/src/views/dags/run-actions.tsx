@@ -105,7 +105,7 @@ function retryText({ steps, deadlineAt }: DagRun): string {
           `${stepsText(kept)} that succeeded ${kept === 1 ? 'is' : 'are'} kept, with ${kept === 1 ? 'its result' : 'their results'}.`,
         ]
       : []),
-    ...(deadlineAt === null ? [] : ['The deadline of the run holds no more.']),
+    ...(deadlineAt === null ? [] : ['The deadline of the run no longer applies.']),
   ].join(' ')
 }
 

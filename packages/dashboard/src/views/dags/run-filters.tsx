@@ -37,7 +37,7 @@ export function RunFilters({
         )}
       </Field>
       <TextFilter
-        label="Graph"
+        label="DAG"
         placeholder="Key or id"
         data-search
         value={filters.dagId}

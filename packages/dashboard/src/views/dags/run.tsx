@@ -57,7 +57,7 @@ function Known({ run }: { run: DagRun }) {
     <>
       <p>
         <Link to="/dags" className="text-accent hover:underline">
-          All graphs and runs
+          All DAGs and runs
         </Link>
       </p>
       <Heading title={run.name} about={<About of={run} />} actions={<RunActions of={run} />} />
@@ -114,7 +114,7 @@ function About({ of: run }: { of: DagRun }) {
       {run.reason !== null && <span>{reasonText(run.reason)}</span>}
       {run.dagId !== null && (
         <Link to="/dags/$dagId" params={{ dagId: run.dagId }} className="text-accent hover:underline">
-          Graph, version {run.dagVersion}
+          DAG, version {run.dagVersion}
         </Link>
       )}
       {run.startedBy !== null && (

@@ -58,7 +58,7 @@ function SignalDialog({ runId, name, onClose }: { runId: string; name: string; o
           </p>
         )}
         <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Close</Button>
           <Button kind="main" type="submit" disabled={signalling.isPending || problem !== undefined}>
             Signal
           </Button>

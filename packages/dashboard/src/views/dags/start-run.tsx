@@ -51,7 +51,7 @@ export function StartRun({ of: { dagId, name, version, steps }, onClose }: { of:
           </p>
         )}
         <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Close</Button>
           <Button kind="main" type="submit" disabled={starting.isPending || problem !== undefined}>
             Start run
           </Button>

@@ -56,7 +56,7 @@ export function StepTable({
     { name: 'Why', isWhole: true, cell: (step) => <Why of={step} /> },
   ]
   return (
-    <Panel title="Steps" side={`${count(steps.length)}, each after those it depends on`}>
+    <Panel title="Steps" side={`${count(steps.length)}, in order of dependency`}>
       {counts.length > 1 && <States counts={counts} chosen={chosen} onChoose={showOnly} />}
       <Table rows={shown} columns={columns} keyOf={({ name }) => name} caption="Steps of the run" flows />
       {shown.length < found.length && (

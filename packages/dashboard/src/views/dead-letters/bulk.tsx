@@ -7,7 +7,7 @@ import { useMay } from '../../lib/caller.ts'
 const abouts = {
   replayDeadLetters: 'They run again, oldest first, as the same executions and with all their attempts.',
   purgeDeadLetters:
-    'They are struck off this list. Their executions stay in the history as dead until it ends, and can be retried one by one.',
+    'They leave this list. Their executions stay in the history as dead until retention removes them, and can be retried one by one.',
 }
 
 type Action = keyof typeof abouts

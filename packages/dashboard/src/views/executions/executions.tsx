@@ -69,7 +69,7 @@ function List({ pages }: { pages: Pages<Execution> }) {
       )}
       <More hasMore={hasMore} busy={pages.busy} onMore={pages.more} />
       <p className="flex items-center justify-between gap-2 border-t border-line px-4 py-2 text-soft">
-        {isLive ? 'New ones appear by themselves.' : 'Not refreshed while you read on.'}
+        {isLive ? 'Updates live.' : 'Paused while you read further pages.'}
         {!isLive && (
           <Button
             kind="quiet"

@@ -14,7 +14,7 @@ const originWords = {
   TRIGGER: 'Trigger',
   BACKFILL: 'Backfill',
   SUBMIT: 'Submission',
-  DAG: 'Graph',
+  DAG: 'DAG step',
 } as const
 
 export function FilterBar({ filters, change }: { filters: Filters; change: (changes: Filters) => void }) {

@@ -34,7 +34,7 @@ export function Logs({ executionId, hasEnded }: { executionId: string; hasEnded:
       {lines.length === 0 ? (
         <p className="px-4 py-3 text-soft">
           {isOver
-            ? 'Its handler logged nothing.'
+            ? 'The handler has logged nothing.'
             : 'Nothing is logged yet. Lines appear here about a second after they were written.'}
         </p>
       ) : (

@@ -64,7 +64,7 @@ export function Backfill({
           <Field label="To, exclusive" about={viewerZone}>
             {(ids) => <Input {...ids} {...clock} value={to} onChange={({ target }) => setTo(target.value)} />}
           </Field>
-          <Field label="At most unfinished at once">
+          <Field label="Unfinished at once, at most">
             {(ids) => (
               <Input
                 {...ids}

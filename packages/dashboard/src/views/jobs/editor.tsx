@@ -96,7 +96,7 @@ export function Editor({
               {refusal && onRefused?.(refusal, definition)}
             </div>
           )}
-          {isUnread && <p className="text-bad">Correct what cannot be read, then save.</p>}
+          {isUnread && <p className="text-bad">Fix the fields that cannot be read, then save.</p>}
           <div className="flex gap-2">
             <Button kind="main" type="submit" disabled={saving.isPending || isUnread}>
               {saving.isPending ? 'Saving…' : action}
@@ -130,7 +130,7 @@ function NextFires({ of: { type, runAt }, preview }: { of: Definition; preview: 
           ? 'Once, as soon as it is saved.'
           : null
   return (
-    <Panel title="Next fires" side={preview.fires && 'As it is written'}>
+    <Panel title="Next fires" side={preview.fires && 'Preview of this draft'}>
       <div aria-live="polite">
         {words !== null ? (
           <p className="px-4 py-3 text-soft">{words}</p>
@@ -139,7 +139,7 @@ function NextFires({ of: { type, runAt }, preview }: { of: Definition; preview: 
         ) : preview.error !== null ? (
           <p className="px-4 py-3 text-bad">{preview.error.message}</p>
         ) : (
-          <p className="px-4 py-3 text-soft">Say when it fires to see its times.</p>
+          <p className="px-4 py-3 text-soft">Set a schedule to see its times.</p>
         )}
       </div>
     </Panel>

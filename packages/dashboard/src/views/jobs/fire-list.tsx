@@ -17,11 +17,11 @@ export function FireList({ of, most = 8 }: { of: Fires; most?: number }) {
     .slice(most)
     .filter(({ remark }) => remark !== '')
     .slice(0, marksBeyond)
-  if (rows.length === 0) return <p className="px-4 py-3 text-soft">It fires no more.</p>
+  if (rows.length === 0) return <p className="px-4 py-3 text-soft">No further fires.</p>
   return (
     <>
       <p className="px-4 pt-3 text-soft">
-        On the clock of {of.timezone}
+        Times in {of.timezone}
         {isElsewhere && `, and yours, ${viewerZone}`}
       </p>
       <ol className="px-4 py-2">

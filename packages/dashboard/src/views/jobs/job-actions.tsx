@@ -75,8 +75,8 @@ function Delete({ of: { jobId, name }, onClose }: { of: Job; onClose: () => void
       onClose={onClose}
     >
       <p>
-        It fires no more, and its executions that have not started are cancelled. Its history stays until the retention
-        ends. This cannot be undone.
+        It does not fire again, and its executions that have not started are cancelled. Its history stays until the
+        retention ends. This cannot be undone.
       </p>
       <label className="mt-3 flex items-center gap-2">
         <input type="checkbox" checked={cancelRunning} onChange={({ target }) => setCancelRunning(target.checked)} />

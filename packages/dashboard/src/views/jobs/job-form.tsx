@@ -8,10 +8,10 @@ import { ChoiceField, NumberField, TextField, useEditing, WrittenField } from '.
 import { readLabels, readPayload, writeLabels, writePayload } from './written.ts'
 
 const typeWords: Record<Job['type'], string> = {
-  CRON: 'Cron: on the clock of a time zone',
-  INTERVAL: 'Interval: every so often',
+  CRON: 'Cron: at times in a time zone',
+  INTERVAL: 'Interval: at a fixed distance',
   ONE_SHOT: 'One shot: once',
-  DELAYED: 'Delayed: once, after a time',
+  DELAYED: 'Delayed: once, after a delay',
   AFTER: 'After: when another job has run',
 }
 const zones = ['UTC', ...Intl.supportedValuesOf('timeZone')]
@@ -24,13 +24,17 @@ export function JobForm({ isNew }: { isNew: boolean }) {
         <TextField
           label="Key"
           path={['key']}
-          about={isNew ? 'Names the job for good; creating it again changes it.' : 'Names the job for good.'}
+          about={
+            isNew
+              ? 'A permanent name. Creating a job with the same key updates it.'
+              : 'A permanent name, accepted wherever an id is.'
+          }
         />
         <WrittenField
           label="Labels"
           path={['labels']}
           rows={2}
-          about="One a line, such as team: billing"
+          about="One per line, such as team: billing"
           write={writeLabels}
           read={readLabels}
         />
@@ -39,7 +43,7 @@ export function JobForm({ isNew }: { isNew: boolean }) {
       <Target />
       <Group name="When it fails">
         <NumberField
-          label="Attempts in all"
+          label="Attempts, the first included"
           path={['retryPolicy', 'maxAttempts']}
           usual={defaults.retryPolicy.maxAttempts}
         />
@@ -65,7 +69,7 @@ export function JobForm({ isNew }: { isNew: boolean }) {
           words={{
             ALLOW: 'Run beside it',
             FORBID: 'Skip the new run',
-            QUEUE_ONE: 'Let one wait for it',
+            QUEUE_ONE: 'Queue one',
             REPLACE: 'Cancel it, run the new one',
           }}
         />
@@ -73,7 +77,7 @@ export function JobForm({ isNew }: { isNew: boolean }) {
           label="Misfire"
           path={['misfire']}
           usual={defaults.misfire}
-          about="Missed because no node could fire it"
+          about="When no node could fire it in time"
           words={{ FIRE_ONCE: 'Run once for all missed', FIRE_ALL: 'Run each of them', SKIP: 'Skip them' }}
         />
       </Group>
@@ -126,7 +130,7 @@ function Timing() {
         <>
           <TextField label="Job that runs before" path={['after', 'job']} required about="Its key, or its id" />
           <ChoiceField
-            label="Once that one"
+            label="When that job"
             path={['after', 'on']}
             usual="SUCCEEDED"
             words={{ SUCCEEDED: 'Has succeeded', FAILED: 'Is dead or cancelled', ENDED: 'Has ended' }}
@@ -146,13 +150,13 @@ function Timing() {
       {type === 'CRON' && (
         <>
           <ChoiceField
-            label="A time the clock jumps over"
+            label="When the clock skips the time"
             path={['dst', 'gap']}
             usual={defaults.dst.gap}
-            words={{ SHIFT: 'Runs as far after the jump', SKIP: 'Does not run that day' }}
+            words={{ SHIFT: 'Runs the same distance after the jump', SKIP: 'Does not run that day' }}
           />
           <ChoiceField
-            label="A time that comes twice"
+            label="When the time occurs twice"
             path={['dst', 'overlap']}
             usual={defaults.dst.overlap}
             words={{ FIRST: 'Runs the first time', SECOND: 'Runs the second time', BOTH: 'Runs both times' }}
@@ -173,7 +177,7 @@ function Target() {
     <Group name="What runs">
       {kind === undefined ? (
         <>
-          <TextField label="Handler" path={['target', 'handler']} required about="As its workers registered it" />
+          <TextField label="Handler" path={['target', 'handler']} required about="The name its workers registered" />
           <TextField label="Pool" path={['target', 'pool']} list={poolList} placeholder={defaults.pool} />
           <datalist id={poolList}>
             {pools.data?.items.map(({ name }) => (

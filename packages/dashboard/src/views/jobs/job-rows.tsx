@@ -99,7 +99,7 @@ export function JobRows({
         </tbody>
       </table>
       <p className="px-4 py-2 text-soft" role="status">
-        {busy ? `Looking further… ${count(items.length)} so far` : foundText(items.length, hasMore)}
+        {busy ? `Searching… ${count(items.length)} so far` : foundText(items.length, hasMore)}
       </p>
       {error !== null && <Trouble error={error} again={again} />}
     </>
@@ -127,12 +127,10 @@ function Name({ of: { jobId, name, key, labels }, onLabel }: { of: Job; onLabel:
       <Link to="/jobs/$jobId" params={{ jobId }} className="font-medium break-words text-accent hover:underline">
         {name}
       </Link>
-      {key !== null && key !== name && <span className="ml-2 font-mono text-[13px] break-all text-soft">{key}</span>}
-      {Object.keys(labels).length > 0 && (
-        <div className="mt-0.5 text-[12px]">
-          <Labels of={labels} onLabel={onLabel} />
-        </div>
-      )}
+      <div className="flex flex-wrap items-baseline gap-x-2 gap-y-0.5 text-[12px]">
+        {key !== null && key !== name && <span className="min-w-0 font-mono break-words text-soft">{key}</span>}
+        {Object.keys(labels).length > 0 && <Labels of={labels} onLabel={onLabel} />}
+      </div>
     </div>
   )
 }

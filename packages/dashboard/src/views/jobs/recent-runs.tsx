@@ -14,14 +14,14 @@ export function RecentRuns({ jobId }: { jobId: string }) {
       title="Recent executions"
       side={
         <LinkButton kind="quiet" to="/executions" search={{ jobId }}>
-          All of them
+          Show all
         </LinkButton>
       }
     >
       <Answer of={runs}>
         {({ items }) =>
           items.length === 0 ? (
-            <Nothing title="It has not fired yet" />
+            <Nothing title="No executions yet" />
           ) : (
             <Table
               caption="Recent executions"

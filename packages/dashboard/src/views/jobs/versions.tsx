@@ -63,13 +63,13 @@ function Version({
             <span className="font-mono text-[13px] break-all">{changedBy}</span>
           </>
         )}
-        {until === null && ', holds now'}
+        {until === null && ', current'}
       </span>
     </>
   )
   if (before === undefined) {
     const why =
-      version === 1 ? 'As it was created.' : hasOlder ? 'Load more to compare it.' : 'What was before is not kept.'
+      version === 1 ? 'Created.' : hasOlder ? 'Load more to compare it.' : 'The version before it is no longer kept.'
     return (
       <p>
         {head} <span className="block text-soft">{why}</span>

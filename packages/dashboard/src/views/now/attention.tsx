@@ -136,7 +136,7 @@ function ofStats(stats: Stats | undefined): AttentionFinding[] {
 function ofRuns(failed: FailedRuns | undefined): AttentionFinding[] {
   if (!failed || failed.items.length === 0) return []
   const many = `${count(failed.items.length)}${failed.nextCursor === null ? '' : ' or more'}`
-  const runs = many === '1' ? 'run of a graph' : 'runs of graphs'
+  const runs = many === '1' ? 'DAG run' : 'DAG runs'
   return [
     {
       isUrgent: true,

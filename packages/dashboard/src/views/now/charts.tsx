@@ -13,7 +13,7 @@ export function Charts({ stats }: { stats: Stats }) {
     buckets.map(({ bucket }) => (bucket ? of(bucket) : none))
   return (
     <div className="grid gap-4 lg:grid-cols-2">
-      <Panel title="Executions a minute" side={`${shortCount(stats.total.succeeded + stats.total.dead)} in the hour`}>
+      <Panel title="Executions per minute" side={`${shortCount(stats.total.succeeded + stats.total.dead)} in the hour`}>
         <Chart
           times={times}
           format={shortCount}
@@ -31,7 +31,7 @@ export function Charts({ stats }: { stats: Stats }) {
           label={`Half of the fires of the last hour were at most ${duration(stats.total.lateness.p50Ms)} late, 99 of 100 at most ${duration(stats.total.lateness.p99Ms)}.`}
           series={[
             { name: 'Median', colour: 'busy', values: pick(({ lateness }) => lateness.p50Ms, null) },
-            { name: '99 of 100', colour: 'accent', values: pick(({ lateness }) => lateness.p99Ms, null) },
+            { name: 'p99', colour: 'accent', values: pick(({ lateness }) => lateness.p99Ms, null) },
           ]}
         />
       </Panel>

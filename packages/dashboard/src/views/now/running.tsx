@@ -23,7 +23,7 @@ export function Running() {
       <Answer of={running}>
         {({ items, nextCursor }) =>
           items.length === 0 ? (
-            <Nothing title={nextCursor === null ? 'Nothing runs at this moment' : 'Nothing of the newest runs'} />
+            <Nothing title={nextCursor === null ? 'Nothing is running' : 'None of the newest is running'} />
           ) : (
             <Table
               caption="Executions that run"

@@ -57,11 +57,11 @@ function Verdict({ verified: { total, since, until, stuckNow } }: { verified: Ve
     >
       <div className="grid grid-cols-2 sm:grid-cols-4 xl:grid-cols-8">
         <Figure name="Compared" value={shortCount(total.occurrences)} about="occurrences" />
-        <Fault name="Missed" value={total.missed} about="did not happen" />
-        <Fault name="Doubled" value={total.doubled} about="one too many" />
-        <Fault name="Lost" value={total.lost} about="after an answer" />
+        <Fault name="Missed" value={total.missed} about="never fired" />
+        <Fault name="Doubled" value={total.doubled} about="ran more than once" />
+        <Fault name="Lost" value={total.lost} about="acknowledged, then gone" />
         <Fault name="Stuck" value={total.stuck} about={`${count(stuckNow)} now`} />
-        <Fault name="Wrong" value={total.wrong} about="cannot be true" />
+        <Fault name="Wrong" value={total.wrong} about="contradictory rows" />
         <Figure
           name="Late"
           value={shortCount(total.late)}

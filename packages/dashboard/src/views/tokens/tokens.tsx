@@ -38,7 +38,7 @@ export default function Tokens() {
       />
       {authentication === 'NONE' && (
         <p className="mb-4 rounded-md border border-line bg-sunken px-4 py-2">
-          This node asks nobody for a token: keys work once it is started with authentication.
+          Authentication is off on this node: tokens take effect once it is started with authentication.
         </p>
       )}
       {tenant === null && (

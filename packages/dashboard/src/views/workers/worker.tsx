@@ -66,7 +66,7 @@ function Known({ worker }: { worker: WorkerDetail }) {
         <div className="min-w-0 space-y-4 xl:col-span-2">
           <Panel title="Holds" side={complete ? undefined : `the newest ${count(held.length)}`}>
             {held.length === 0 ? (
-              <Nothing title={running === 0 ? 'It holds nothing at this moment' : 'It holds nothing of this tenant'} />
+              <Nothing title={running === 0 ? 'Running nothing' : 'Running nothing for this tenant'} />
             ) : (
               <Table
                 caption="Executions that the worker holds"

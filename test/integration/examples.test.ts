@@ -64,6 +64,14 @@ describe('the examples', () => {
     expect(out).toContain('495 files, 6930 bytes')
   })
 
+  it('an approval: one is given, the other times out', async () => {
+    const out = await run('approval/main.ts', { DATABASE_URL: database.url })
+    expect(out).toContain('SUCCEEDED: check SUCCEEDED, approve SUCCEEDED, pay SUCCEEDED, apologize SKIPPED')
+    expect(out).toContain('paid 4200 cents, approved by ada')
+    expect(out).toContain('FAILED: check SUCCEEDED, approve DEAD, pay SKIPPED, apologize SUCCEEDED')
+    expect(out).toContain('told the customer that it takes longer')
+  })
+
   it('HTTP target: called, signed, answered', async () => {
     const out = await run('http-target/main.ts', { DATABASE_URL: database.url })
     expect(out).toMatch(/called for [0-9a-f-]{36}, fence \d+/)

@@ -72,7 +72,7 @@ export function StateIcon({ state, className }: { state: string; className?: str
   return (
     <svg
       viewBox="0 0 16 16"
-      className={`inline-block shrink-0 ${className ?? `size-3.5 ${tones[tone]}`}`}
+      className={`inline-block shrink-0 self-center ${className ?? `size-3.5 ${tones[tone]}`}`}
       aria-hidden="true"
     >
       {shapes[shape]}
@@ -82,7 +82,7 @@ export function StateIcon({ state, className }: { state: string; className?: str
 
 export function StateMark({ state }: { state: string }) {
   return (
-    <span className="inline-flex items-center gap-1.5 whitespace-nowrap">
+    <span className="inline-flex items-baseline gap-1.5 whitespace-nowrap">
       <StateIcon state={state} />
       {stateWord(state)}
     </span>

@@ -75,7 +75,7 @@ export function Table<Row>({
               {columns.map(({ name, cell, isNumber, isWide, isWhole }, i) => (
                 <td
                   key={name}
-                  className={`min-w-0 px-2 py-1.5 align-baseline sm:first:pl-4 sm:last:pr-4 max-sm:px-0 max-sm:py-0.5 max-sm:text-left ${i === 0 || flows ? 'max-sm:block' : 'max-sm:grid max-sm:grid-cols-[7.5rem_minmax(0,1fr)]'} ${isNumber ? 'text-right' : ''} ${isWide ? 'max-sm:hidden' : ''} ${isWhole ? 'max-sm:w-full' : ''}`}
+                  className={`min-w-0 px-2 py-1.5 align-baseline sm:first:pl-4 sm:last:pr-4 max-sm:px-0 max-sm:py-0.5 max-sm:text-left ${i === 0 || flows ? 'max-sm:block' : 'max-sm:grid max-sm:grid-cols-[7.5rem_minmax(0,1fr)]'} ${isNumber ? 'text-right sm:whitespace-nowrap' : ''} ${isWide ? 'max-sm:hidden' : ''} ${isWhole ? 'max-sm:w-full' : ''}`}
                 >
                   {/* On a phone the first cell is the head of the card. */}
                   {i > 0 && <span className={`text-soft sm:hidden ${flows ? 'max-sm:sr-only' : ''}`}>{name}</span>}

@@ -153,7 +153,7 @@ function Timing() {
             label="When the clock skips the time"
             path={['dst', 'gap']}
             usual={defaults.dst.gap}
-            words={{ SHIFT: 'Runs the same distance after the jump', SKIP: 'Does not run that day' }}
+            words={{ SHIFT: 'Shifts past the jump', SKIP: 'Does not run that day' }}
           />
           <ChoiceField
             label="When the time occurs twice"

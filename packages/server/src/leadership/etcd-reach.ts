@@ -8,7 +8,7 @@ import { readTlsFiles, type TlsFiles } from '../lib/tls-files.ts'
 
 /** What an HTTP/2 client sends first. */
 const preface = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0'
-const waitMs = 1_000
+const waitMs = 3_000
 /** The first byte of an alert of TLS. */
 const tlsAlert = 0x15
 

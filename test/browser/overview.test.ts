@@ -80,7 +80,7 @@ describe('Ahead', () => {
     await page.getByText(/\d\d:\d\d to \d\d:\d\d: [\d,]+ fires?/).waitFor()
     await page.getByRole('button', { name: '30 days' }).click()
     await page.waitForURL('**/ahead?span=month')
-    await page.getByText('by the hour').waitFor()
+    await page.getByText('one hour per cell').waitFor()
     expect(complaints).toEqual([])
   })
 })

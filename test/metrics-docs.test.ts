@@ -47,10 +47,10 @@ describe('what deploy/ watches', () => {
     }
   })
 
-  it('the dashboard shows every metric of executions, the queue and the seams', () => {
+  it('the dashboard shows every metric of executions, runs, the queue and the seams', () => {
     const text = readFileSync(new URL('../deploy/grafana/carillon.json', import.meta.url), 'utf8')
-    const { work, sampled, seams } = new Metrics()
-    const all = [...work.families, ...sampled.families, ...seams.families]
+    const { work, runs, sampled, seams } = new Metrics()
+    const all = [...work.families, ...runs.families, ...sampled.families, ...seams.families]
     expect(all.filter(({ name }) => !text.includes(name)).map(({ name }) => name)).toEqual([])
   })
 })

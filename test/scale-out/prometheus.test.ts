@@ -1,5 +1,8 @@
 /** Prometheus itself reads a node that has done work, promtool finds nothing to complain about, and the rules that ship can be evaluated. */
 import { spawnSync } from 'node:child_process'
+import { mkdtempDisposable, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createWorker, defineHandler, implementHandler, type Worker } from '@carillon/sdk'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -102,6 +105,39 @@ await describeWith<RunningServer>('prometheus', start, (prometheus) => {
     expect(promtool(['check', 'metrics'], whole)).toEqual({ status: 0, said: '' })
     const { Metrics } = await import('../../packages/server/src/observability/metrics.ts')
     expect(promtool(['check', 'metrics'], await new Metrics().text({ whole: false }))).toEqual({ status: 0, said: '' })
+  })
+
+  it('the rules tell runs that stand still or advance slowly from those that go on', async () => {
+    const steps = (released: string, ready: string, { soon = ready, all = ready } = {}) => [
+      { series: 'carillon_dag_steps{where="released"}', values: `${released}x60` },
+      { series: 'carillon_dag_steps_released_total', values: `${ready}x60` },
+      { series: 'carillon_dag_advance_seconds_bucket{le="5"}', values: `${soon}x60` },
+      ...['10', '+Inf'].map((le) => ({
+        series: `carillon_dag_advance_seconds_bucket{le="${le}"}`,
+        values: `${all}x60`,
+      })),
+    ]
+    const after = (input: ReturnType<typeof steps>, alerts: string[]) => ({
+      interval: '15s',
+      input_series: input,
+      promql_expr_test: [
+        {
+          ...{ expr: 'count by (alertname) (ALERTS{alertstate="firing"})', eval_time: '12m' },
+          exp_samples: alerts.map((name) => ({ labels: `{alertname="${name}"}`, value: 1 })),
+        },
+      ],
+    })
+    const tests = [
+      after(steps('7+0', '0+5'), []),
+      after(steps('0+0', '3+0'), []),
+      after(steps('7+0', '3+0'), ['CarillonRunsStandStill']),
+      after(steps('7+0', '0+5', { soon: '0+1' }), ['CarillonRunsAdvanceSlowly']),
+    ]
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'carillon-rules-'))
+    const file = join(folder.path, 'tests.json')
+    const rules = fileURLToPath(new URL('../../deploy/prometheus/rules.yml', import.meta.url))
+    await writeFile(file, JSON.stringify({ rule_files: [rules], evaluation_interval: '15s', tests }))
+    expect(promtool(['test', 'rules', file])).toMatchObject({ status: 0, said: expect.stringContaining('SUCCESS') })
   })
 
   it.each(['check rules rules.yml', 'check config prometheus.yml'])('promtool %s passes', (command) => {

@@ -117,11 +117,12 @@ export const serverRules: Record<string, { may: string[]; why: string }> = {
       'config',
       'keep-alive',
       'embedded.ts',
+      'targets',
       'main.ts',
       'library',
       'node-version.ts',
     ],
-    why: 'the entry for tests of programs: it starts a whole node on a clock of its own',
+    why: 'the entry for tests of programs: it starts a whole node on a clock of its own, with what starts runs of graphs',
   },
   administration: {
     may: [

@@ -15,6 +15,7 @@ import { kafkaPlace } from './config/kafka-place.ts'
 import { Advancer } from './dags/advancer.ts'
 import { Dags } from './dags/dags.ts'
 import { RunEnds } from './dags/run-ends.ts'
+import { RunFigures } from './dags/run-figures.ts'
 import { DagRuns } from './dags/runs.ts'
 import { StartedRuns } from './dags/started-runs.ts'
 import { Dispatcher } from './dispatch/dispatcher.ts'
@@ -177,6 +178,7 @@ export class Engine implements Service {
       tag,
       onSubmitted,
       activity,
+      onFollowed: (count) => metrics.runs.followed(count),
       pollMs: config.pollMs,
       windowMs: config.windowMs,
       logger,
@@ -260,7 +262,7 @@ export class Engine implements Service {
     })
     this.dags = new Dags({ database, clock, jobs: this.jobs })
     this.dagRuns = new DagRuns({
-      ...{ database, clock, signals, activity },
+      ...{ database, clock, signals, activity, metrics: metrics.runs },
       onCancelled: (ids) => byId.ended('CANCELLED', ids),
     })
     const { jobs, dags, dagRuns } = this
@@ -269,6 +271,7 @@ export class Engine implements Service {
     const advancer = new Advancer({
       ...{ database, leadership, signals, clock, tag, pollMs: config.pollMs, logger },
       tellEnd: (run) => runEnds.tell(run),
+      figures: new RunFigures({ database, clock, metrics: metrics.runs }),
       onEnded: (state, ids) => byId.ended(state, ids),
     })
     this.explainer = new Explainer({ database, clock, executions: this.executions, suspectMs: config.workerSuspectMs })

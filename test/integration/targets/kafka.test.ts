@@ -69,6 +69,18 @@ await describeWith('Kafka', startSecuredKafka, (kafka: RunningServer) => {
       expect(log).toEqual([expect.stringMatching(/^main\/orders\.whole: partition \d, offset 0 after \d+ ms$/)])
     })
 
+    it('of a step without a payload has what it is given of its run as its value', async () => {
+      await admin.create('orders.steps')
+      const dag = { runId: context.jobId, step: 'tell', itemIndex: null, payload: { day: 1 }, results: { load: 3 } }
+      await run({ topic: 'orders.steps' }, { dag: { ...dag, states: { load: 'SUCCEEDED' } } })
+      const [message] = await readMessages(kafka, 'orders.steps', 1)
+      expect(message!.headers).toMatchObject({ 'carillon-run-id': context.jobId, 'carillon-step': 'tell' })
+      expect(JSON.parse(message!.value)).toEqual({
+        ...{ runId: context.jobId, step: 'tell', payload: { day: 1 } },
+        ...{ results: { load: 3 }, states: { load: 'SUCCEEDED' } },
+      })
+    })
+
     it('goes to the partition that Java’s producer would choose', async () => {
       // Of Kafka's own tests: murmur2("21") is -973932308.
       await admin.create('orders.three', { partitions: 3 })

@@ -26,7 +26,10 @@ export function registerExecutions(program: Command): void {
     .option('-f, --follow', 'print them as they come until it has ended: exit code 0 if it succeeded, 1 if not')
     .option('--time', 'with the time and the attempt of each line')
     .action(act(logs))
-  executions.command('explain <id>').description('why is it not running?').action(act(explain))
+  executions
+    .command('explain <id>')
+    .description('why is it not running? also by the id of a job of type AFTER')
+    .action(act(explain))
   executions
     .command('wait <id>')
     .description('wait until it has ended: exit code 0 if it succeeded, 1 if not, 4 if it has not ended in time')

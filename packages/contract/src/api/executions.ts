@@ -155,7 +155,7 @@ export const executionOperations = {
     tag,
     scope: 'jobs:read',
     summary: 'Why is it not running?',
-    description: 'Also by the id of a one-shot that is still to come.',
+    description: 'Also by the id of a one-shot that is still to come, and of a job of type AFTER: when it runs.',
     params: executionParams,
     answers: { 200: { description: 'The reasons, the first one first', schema: Explanation } },
     errors: ['EXECUTION_NOT_FOUND'],

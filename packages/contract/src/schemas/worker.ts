@@ -77,6 +77,12 @@ export const LeasedStep = Type.Object(
   {
     runId: Described(Uuid, 'The run of a graph that it belongs to.'),
     step: Text('Which step of the graph it is.'),
+    itemIndex: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description: 'It runs for an item of a list: the place of that, from 0. Left out: it does not.',
+      }),
+    ),
     payload: Described(Json, 'What the run was given, as it was written; null if nothing.'),
     results: Type.Record(Type.String(), Json, {
       description: 'Of every step it depends on: the result as it was written; null if it has none.',

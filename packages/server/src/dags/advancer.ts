@@ -29,6 +29,7 @@ import type { Database } from '../store/database.ts'
 import { isOfData } from '../store/trouble.ts'
 import { RunDefinitions } from './run-definitions.ts'
 import type { EndedRun } from './run-ends.ts'
+import type { RunFigures } from './run-figures.ts'
 
 export interface AdvancerOptions {
   database: Database
@@ -42,12 +43,14 @@ export interface AdvancerOptions {
   tellEnd: (run: EndedRun) => Promise<boolean>
   /** Called after the commit with steps that ended so. */
   onEnded?: (state: 'SKIPPED' | 'CANCELLED', executionIds: string[]) => void
+  figures?: Pick<RunFigures, 'advanced'>
 }
 
 const batchSize = 500
 
 const nothing = { reason: null, inputs: null, error: null }
-type Decided = { item: Released } & Omit<Advance, 'executionId' | 'runId' | 'tag' | 'fence'>
+/** `waitedUntil`: when the last of those that the step depends on ended. */
+type Decided = { item: Released; waitedUntil: number | null } & Omit<Advance, 'executionId' | 'runId' | 'tag' | 'fence'>
 
 export class Advancer implements Service {
   readonly #options: AdvancerOptions
@@ -142,7 +145,7 @@ export class Advancer implements Service {
   }
 
   async #advance(released: Released[], shards: readonly LedShard[]): Promise<Advanced> {
-    const { database, tag, signals, onEnded } = this.#options
+    const { database, tag, signals, onEnded, figures } = this.#options
     const decided = await this.#decide(released)
     const ready = decided.filter(({ verdict }) => verdict === 'READY' || verdict === 'WAIT')
     const tags = await tag(ready.map(({ item }) => item))
@@ -151,7 +154,7 @@ export class Advancer implements Service {
     const advanced = await advance(
       database,
       shards.filter(({ shard }) => led.has(shard)),
-      decided.map(({ item: { executionId, runId, startedFence }, ...rest }) => ({
+      decided.map(({ item: { executionId, runId, startedFence }, waitedUntil: _, ...rest }) => ({
         executionId,
         runId,
         ...rest,
@@ -169,6 +172,10 @@ export class Advancer implements Service {
       signals.publish({ kind: 'ENDED', executionIds: ids })
     }
     this.#definitions.forget(advanced.ended)
+    figures?.advanced(
+      decided.map(({ item: { executionId }, reason, waitedUntil }) => ({ executionId, reason, waitedUntil })),
+      advanced,
+    )
     return advanced
   }
 
@@ -186,21 +193,22 @@ export class Advancer implements Service {
       const { ids } = definitions.get(item.runId)!
       for (const place of stepOf(item).dependsOn) wanted.add(ids[place]!)
     }
-    const outcomes = new Map<string, Outcome>()
+    const outcomes = new Map<string, Outcome & { finishedAt: number | null }>()
     for (const { executionId, ...outcome } of await readOutcomes(this.#options.database, [...wanted])) {
       outcomes.set(executionId, outcome)
     }
     return released.map((item) => {
-      if (item.executionId === item.runId) return { item, verdict: 'END', ...nothing }
+      if (item.executionId === item.runId) return { item, waitedUntil: null, verdict: 'END', ...nothing }
       const step = stepOf(item)
       const verdict = verdictOf(step.runIf, item)
-      if (verdict !== 'READY') return { item, ...skipped(verdict) }
+      if (verdict !== 'READY') return { item, waitedUntil: null, ...skipped(verdict) }
       const { steps, ids } = definitions.get(item.runId)!
       const ended = step.dependsOn.map((place) => ({ name: steps[place]!.name, outcome: outcomes.get(ids[place]!) }))
       const decided = decideStep(step.when, ended)
+      const waitedUntil = latest(ended.map(({ outcome }) => outcome?.finishedAt ?? null))
       return decided.verdict === 'READY' && step.waitFor !== null
-        ? { item, ...decided, verdict: 'WAIT' }
-        : { item, ...decided }
+        ? { item, waitedUntil, ...decided, verdict: 'WAIT' }
+        : { item, waitedUntil, ...decided }
     })
   }
 
@@ -220,6 +228,12 @@ export class Advancer implements Service {
       )
     }
   }
+}
+
+function latest(times: readonly (number | null)[]): number | null {
+  let found: number | null = null
+  for (const time of times) if (time !== null && (found === null || time > found)) found = time
+  return found
 }
 
 function isChange({ moved, skipped, cancelled, ended, released }: Advanced): boolean {

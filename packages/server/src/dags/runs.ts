@@ -4,6 +4,7 @@ import { newId, stepId, stepIds, timeOf } from '../domain/identity.ts'
 import { cursorOf, idOfCursor } from '../executions/cursor.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Activity, noActivity } from '../observability/activity.ts'
+import type { RunMetrics } from '../observability/run-metrics.ts'
 import type { Signals } from '../signals/port.ts'
 import type { DagRecord } from '../store/dags/definitions.ts'
 import {
@@ -34,6 +35,7 @@ export interface DagRunsOptions {
   clock: Clock
   signals: Signals
   activity?: Activity
+  metrics?: Pick<RunMetrics, 'started' | 'items'>
   /** Called with steps that ended as CANCELLED without an attempt. */
   onCancelled?: (executionIds: string[]) => void
 }
@@ -136,6 +138,8 @@ export class DagRuns {
       'DAG',
       steps.map(({ pool, handler }) => ({ tenant, pool, handler })),
     )
+    if (fanOut === undefined) this.#options.metrics?.started(started === undefined ? 'REQUEST' : 'EXECUTION')
+    else this.#options.metrics?.items(steps.length)
     this.#tellReleased()
     return born
   }
@@ -271,7 +275,9 @@ export class DagRuns {
       if (verdict === 'AGAIN') continue
       if (verdict === 'DONE') {
         this.#tellReleased()
-        return this.read(tenant, runId)
+        const run = await this.read(tenant, runId)
+        if (!run.fanOut) this.#options.metrics?.started('RETRY')
+        return run
       }
       if (verdict === 'TOO_OLD')
         throw new CarillonError('OCCURRENCE_TOO_OLD', 'the history it belongs to is about to be dropped')

@@ -6,18 +6,21 @@ import type { ExecutionState, Explanation } from '@carillon/contract'
 import { builtInLabel, signalName } from '../domain/built-in-targets.ts'
 import { outsideWorkerId } from '../domain/outside-worker.ts'
 import { poolName } from '../domain/pool-key.ts'
+import type { RunAbove } from '../store/dags/read-above.ts'
 import type { ExecutionRecord } from '../store/executions/read.ts'
 import type { Placement, ServingWorker } from '../store/executions/read-placement.ts'
 import type { ToCome } from '../store/executions/read-to-come.ts'
 import type { Quarantined } from '../store/quarantine/read.ts'
 import { priorityOf } from '../store/rows.ts'
-
-type Reason = Explanation['reasons'][number]
+import { explainBlocked, explainSignal, explainStarted, howToRetry, type Reason } from './explain-run.ts'
+import { listed, timeText } from './explain-words.ts'
 
 export interface Surroundings {
   placement: Placement
   workers: ServingWorker[]
   ahead: { lane: number; above: number }
+  /** Of a step, its run and those that it is inside of; of an execution that has started a run, that one first. */
+  above: readonly RunAbove[]
   now: number
   /** A worker silent for this long gets no new work. */
   suspectMs: number
@@ -26,12 +29,17 @@ export interface Surroundings {
 /** How far the queue before an execution is counted. */
 export const countedAhead = 10_000
 
-export function explainEnded(record: ExecutionRecord): Explanation {
-  const { executionId, jobId, origin, state, reason, error, attempt } = record
+export function explainEnded(record: ExecutionRecord, above: readonly RunAbove[]): Explanation {
+  const { executionId, jobId, history, state, reason, error, attempt } = record
   const why = [reason, error && `${error.name}: ${error.message}`].filter(Boolean).join(', ')
-  const message = `it ended at ${time(record.finishedAt!)} as ${state}${why ? ` (${why})` : ''}, ${tries(attempt)}`
-  const ofStep = { hint: `retry its run with POST /v1/dag-runs/${jobId}/retry if it is wanted after all` }
-  const hint = origin === 'DAG' && state !== 'SUCCEEDED' ? ofStep : endHints[state]
+  const message = `it ended at ${timeText(record.finishedAt!)} as ${state}${why ? ` (${why})` : ''}, ${tries(attempt)}`
+  const follows = history.some((entry) => entry.after !== undefined)
+  const hint =
+    above.length > 0 && state !== 'SUCCEEDED'
+      ? { hint: howToRetry(above) }
+      : follows && state === 'SKIPPED'
+        ? { hint: `trigger its job with POST /v1/jobs/${jobId}/trigger if it is wanted after all` }
+        : endHints[state]
   const reasons = [{ code: state, message, ...hint }]
   return { executionId, state, reasons, summary: summaryOf('It is over', reasons) }
 }
@@ -44,7 +52,7 @@ export function explainToCome(executionId: string, coming: ToCome): Explanation 
   }
   reasons.push({
     code: 'NOT_DUE',
-    message: `it is not due until ${time(coming.due)}`,
+    message: `it is not due until ${timeText(coming.due)}`,
     hint: 'wait, or trigger the job',
   })
   return { executionId, state: 'PENDING', reasons, summary: summaryOf('Not running yet', reasons) }
@@ -52,7 +60,7 @@ export function explainToCome(executionId: string, coming: ToCome): Explanation 
 
 export function explainQuarantined(executionId: string, row: Quarantined): Explanation {
   const { quarantineId, call, code } = row
-  const message = `it was quarantined at ${time(row.at)}, because ${call} failed on it: ${code}, ${row.message}`
+  const message = `it was quarantined at ${timeText(row.at)}, because ${call} failed on it: ${code}, ${row.message}`
   const hint = `fix the cause, then: carillon quarantine release ${quarantineId}, or discard it: carillon quarantine discard ${quarantineId}`
   const reasons = [{ code: 'QUARANTINED', message, hint }]
   return { executionId, state: 'PENDING', reasons, summary: summaryOf('Not running', reasons) }
@@ -65,43 +73,34 @@ export function explainUnfinished(record: ExecutionRecord, around: Surroundings)
   return { executionId, state, reasons, summary: summaryOf(placement.lease ? 'It runs' : 'Not running', reasons) }
 }
 
-function leased({ handler, jobId, name }: ExecutionRecord, around: Surroundings): Reason[] {
-  const { lease } = around.placement
-  const worker = `worker ${lease!.worker ?? lease!.workerId}`
+function leased(record: ExecutionRecord, { placement, above, now, suspectMs }: Surroundings): Reason[] {
+  const lease = placement.lease!
+  const worker = `worker ${lease.worker ?? lease.workerId}`
   const reasons: Reason[] = []
-  if (lease!.cancelAt !== null) {
-    const message = `it was cancelled at ${time(lease!.cancelAt)}`
+  if (lease.cancelAt !== null) {
+    const message = `it was cancelled at ${timeText(lease.cancelAt)}`
     reasons.push({ code: 'CANCELLING', message, hint: 'it loses its lease after the grace, whether it stops or not' })
   }
-  if (handler === signalName) {
-    const hint = `signal it with POST /v1/dag-runs/${jobId}/steps/${name}/signal`
-    return [
-      ...reasons,
-      { code: 'WAITS_FOR_SIGNAL', message: `it waits for a signal since ${time(lease!.leasedAt)}`, hint },
-    ]
-  }
-  if (lease!.run) {
-    const { runId, stepCount, doneCount, failedCount } = lease!.run
-    const message = `it waits for the run ${runId}: ${doneCount} of ${stepCount} steps have ended, ${failedCount} failed`
-    return [...reasons, { code: 'WAITS_FOR_RUN', message, hint: `look at it with GET /v1/dag-runs/${runId}` }]
-  }
-  if (lease!.workerId === outsideWorkerId) {
-    const message = `its handler deferred it after ${time(lease!.leasedAt)}, and an external system will report its outcome`
+  if (record.handler === signalName) return [...reasons, explainSignal(lease, record)]
+  if (lease.run) return [...reasons, ...explainStarted(lease.run, above)]
+  if (lease.workerId === outsideWorkerId) {
+    const message = `its handler deferred it after ${timeText(lease.leasedAt)}, and an external system will report its outcome`
     return [...reasons, { code: 'DEFERRED', message, hint: 'ask there; without a report it ends with its timeout' }]
   }
-  if (lease!.seenAt === null || around.now - lease!.seenAt > around.suspectMs) {
-    const heard = lease!.seenAt === null ? 'is not known any more' : `sent its last heartbeat at ${time(lease!.seenAt)}`
+  if (lease.seenAt === null || now - lease.seenAt > suspectMs) {
+    const heard =
+      lease.seenAt === null ? 'is not known any more' : `sent its last heartbeat at ${timeText(lease.seenAt)}`
     const hint = 'check that machine; if it stays silent, the execution is taken from it and retried'
     reasons.push({ code: 'WORKER_SUSPECT', message: `${worker} holds it and ${heard}`, hint })
   }
-  return [...reasons, { code: 'LEASED', message: `it is leased by ${worker} since ${time(lease!.leasedAt)}` }]
+  return [...reasons, { code: 'LEASED', message: `it is leased by ${worker} since ${timeText(lease.leasedAt)}` }]
 }
 
 function inTheWay(record: ExecutionRecord, around: Surroundings): Reason[] {
   const { jobId, state } = record
   const pool = poolName(record.pool)
   const { placement, now } = around
-  if (placement.blocked) return blocked(jobId, placement.blocked)
+  if (placement.blocked) return explainBlocked(placement.blocked, jobId, around.above)
   const reasons: Reason[] = []
   if (placement.poolPaused) {
     const hint = `resume it with POST /v1/pools/${encodeURIComponent(pool)}/resume`
@@ -111,7 +110,11 @@ function inTheWay(record: ExecutionRecord, around: Surroundings): Reason[] {
     const cause =
       state === 'PENDING' ? 'it was handed back and is' : `attempt ${record.attempt} ${failed[state]}; it is`
     const code = state === 'PENDING' ? 'HANDED_BACK' : 'RETRY_LATER'
-    reasons.push({ code, message: `${cause} not due until ${time(placement.backAt)}`, hint: 'wait, or fix the cause' })
+    reasons.push({
+      code,
+      message: `${cause} not due until ${timeText(placement.backAt)}`,
+      hint: 'wait, or fix the cause',
+    })
   }
   if (placement.waits) {
     const holders = placement.holders.map((h) => (h.worker ? `${h.executionId} on ${h.worker}` : h.executionId))
@@ -125,26 +128,6 @@ function inTheWay(record: ExecutionRecord, around: Surroundings): Reason[] {
     reasons.push({ code: 'JOB_PAUSED', message, hint: `resume it with POST /v1/jobs/${jobId}/resume` })
   }
   return reasons
-}
-
-/** A step of a run: of the others, how many have ended. */
-function blocked(
-  runId: string,
-  { remaining, total, steps, held, runPaused }: NonNullable<Placement['blocked']>,
-): Reason[] {
-  const resume = `POST /v1/dag-runs/${runId}/resume`
-  const reasons: Reason[] = []
-  if (remaining > 0) {
-    const message = `it waits for ${listed(steps)}: ${total - remaining} of the ${total} steps it depends on have ended`
-    reasons.push({ code: 'WAITS_FOR_STEPS', message, hint: 'explain those' })
-  }
-  if (runPaused) reasons.push({ code: 'RUN_PAUSED', message: 'its run is paused', hint: `resume it with ${resume}` })
-  else if (held) {
-    const message = 'it could not be made ready; the log of the node that tried says why'
-    reasons.push({ code: 'HELD_BACK', message, hint: `remove the cause, then try again with ${resume}` })
-  }
-  if (reasons.length > 0) return reasons
-  return [{ code: 'READY', message: 'it is about to become ready', hint: 'ask again in a moment' }]
 }
 
 /** A worker must serve the pool, be live, know the handler and have a free slot. */
@@ -203,10 +186,6 @@ function summaryOf(opening: string, reasons: Reason[]): string {
   return `${opening}: ${message}${hint ? ` (${hint})` : ''}.`
 }
 
-function listed(names: string[]): string {
-  return names.length > 5 ? `${names.slice(0, 5).join(', ')} and ${names.length - 5} more` : names.join(', ')
-}
-
 function counted(count: number): string {
   return count >= countedAhead ? `${countedAhead} or more` : String(count)
 }
@@ -214,8 +193,4 @@ function counted(count: number): string {
 function tries(attempt: number): string {
   if (attempt === 0) return 'without having started'
   return `after ${attempt} attempt${attempt === 1 ? '' : 's'}`
-}
-
-function time(at: number): string {
-  return new Date(at).toISOString()
 }

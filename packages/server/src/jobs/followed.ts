@@ -49,7 +49,8 @@ export async function requireFollowed(
   }
 }
 
-async function findJob(database: Database, tenant: string, named: string): Promise<JobRecord | null> {
+/** By its id or key. */
+export async function findJob(database: Database, tenant: string, named: string): Promise<JobRecord | null> {
   const byId = isId(named) ? await readJob(database, tenant, named.toLowerCase()) : null
   return byId ?? readJobByKey(database, tenant, named)
 }

@@ -2,12 +2,12 @@
  * Families of metrics as Prometheus reads them. Made for figures that change with every execution: the code that counts keeps the series and
  * adds to it, without looking it up by its labels.
  *
- * A family whose labels name tenants, pools or handlers can be printed without them: its series are then added up, or of a gauge
+ * A family whose labels name tenants, pools, handlers or graphs can be printed without them: its series are then added up, or of a gauge
  * that cannot be added up the largest is shown.
  */
 
 /** Labels that name what belongs to someone. */
-export const privateLabels: ReadonlySet<string> = new Set(['tenant', 'pool', 'handler'])
+export const privateLabels: ReadonlySet<string> = new Set(['tenant', 'pool', 'handler', 'dag'])
 
 /** Printed in place of names beyond the bound. */
 export const other = 'other'

@@ -7,6 +7,7 @@ const sample: InstallationSample = {
     { where: 'ready', pool: 'p', lane: 0, count: 3, oldestMs: 2_000 },
     { where: 'ready', pool: 'acme\u001fp', lane: 2, count: 4, oldestMs: 5_000 },
   ],
+  runs: { runs: [{ state: 'paused', count: 2 }], steps: [{ where: 'queued', count: 5 }], oldestMs: 3_000 },
   overdue: 1,
   quarantined: { ready: 2 },
   subscriptions: [],
@@ -29,6 +30,9 @@ test('a sample is shown by pool and lane, and in places where nothing is', () =>
   expect(text()).toContain('carillon_executions{where="ready",tenant="",pool="p",lane="CRITICAL"} 3\n')
   expect(text()).toContain('carillon_executions{where="ready",tenant="acme",pool="p",lane="NORMAL"} 4\n')
   expect(text()).toContain('carillon_executions{where="running",tenant="",pool="",lane=""} 0\n')
+  expect(text()).toContain('carillon_dag_runs{state="running"} 0\ncarillon_dag_runs{state="paused"} 2\n')
+  expect(text()).toContain('carillon_dag_steps{where="queued"} 5\n')
+  expect(text()).toContain('carillon_oldest_dag_run_seconds 3\n')
   expect(text(false)).toContain('carillon_oldest_execution_seconds{where="ready",lane="NORMAL"} 5\n')
 })
 

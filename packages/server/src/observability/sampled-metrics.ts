@@ -43,9 +43,19 @@ export interface Depth {
   oldestMs: number
 }
 
+export type StepPlace = 'blocked' | 'released' | 'queued' | 'paused' | 'held_back' | 'signal'
+
+/** Unfinished runs of graphs, and the steps that wait in them. */
+export interface RunSample {
+  runs: readonly { state: 'running' | 'paused'; count: number }[]
+  steps: readonly { where: StepPlace; count: number }[]
+  oldestMs: number
+}
+
 /** What one node reads for the whole installation. */
 export interface InstallationSample {
   depths: readonly Depth[]
+  runs: RunSample
   overdue: number
   quarantined: Record<string, number>
   subscriptions: readonly SubscriptionFigures[]
@@ -57,6 +67,7 @@ export interface InstallationSample {
 const keptMs = 60_000
 
 const places = ['ready', 'running', 'waiting', 'retrying'] as const
+const stepPlaces = ['blocked', 'released', 'queued', 'paused', 'held_back', 'signal'] as const
 const queueLabels = ['where', 'tenant', 'pool', 'lane']
 const ofSubscription = ['subscription', 'source']
 
@@ -71,6 +82,20 @@ export class SampledMetrics {
     help: 'How long the first of them has been ready, running or waiting; of retries, how long the first is overdue',
     labels: queueLabels,
     merge: 'max',
+  })
+  readonly #runs = new Gauge({
+    name: 'carillon_dag_runs',
+    help: 'Runs of graphs that have not ended, running and paused, counted up to 10,000',
+    labels: ['state'],
+  })
+  readonly #oldestRun = new Gauge({
+    name: 'carillon_oldest_dag_run_seconds',
+    help: 'How long ago the first of them began',
+  })
+  readonly #steps = new Gauge({
+    name: 'carillon_dag_steps',
+    help: 'Steps that wait, and for what, counted up to 10,000',
+    labels: ['where'],
   })
   readonly #overdue = new Gauge({
     name: 'carillon_overdue_jobs',
@@ -119,8 +144,8 @@ export class SampledMetrics {
     help: 'Shards that no live node leads, as this node sees it',
   })
   readonly #ofInstallation = [
-    ...[this.#executions, this.#oldest, this.#overdue, this.#quarantined, this.#verifiedUntil, this.#verified],
-    ...[this.#stuck, this.#lag, this.#lagSeconds, this.#gaps, this.#dropped],
+    ...[this.#executions, this.#oldest, this.#runs, this.#oldestRun, this.#steps, this.#overdue, this.#quarantined],
+    ...[this.#verifiedUntil, this.#verified, this.#stuck, this.#lag, this.#lagSeconds, this.#gaps, this.#dropped],
   ]
   readonly families = [...this.#ofInstallation, this.#leaderless]
   readonly #now: () => number
@@ -143,6 +168,7 @@ export class SampledMetrics {
     if (sample === null) return
     this.#sampledAt = this.#now()
     this.#setDepths(sample.depths)
+    this.#setRuns(sample.runs)
     this.#overdue.of().value = sample.overdue
     for (const [source, count] of Object.entries(sample.quarantined)) this.#quarantined.of(source).value = count
     for (const { name, source, lag, lagMs, gaps, dropped } of sample.subscriptions) {
@@ -171,6 +197,14 @@ export class SampledMetrics {
       const oldest = this.#oldest.of(...labels)
       oldest.value = Math.max(oldest.value, oldestMs / 1_000)
     }
+  }
+
+  #setRuns({ runs, steps, oldestMs }: RunSample): void {
+    for (const state of ['running', 'paused']) this.#runs.of(state)
+    for (const where of stepPlaces) this.#steps.of(where)
+    for (const { state, count } of runs) this.#runs.of(state).value = count
+    for (const { where, count } of steps) this.#steps.of(where).value = count
+    this.#oldestRun.of().value = oldestMs / 1_000
   }
 
   #setVerified({

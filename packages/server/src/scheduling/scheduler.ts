@@ -49,6 +49,8 @@ export interface SchedulerOptions {
   /** Called with submissions of callers' transactions once they are in the ledger. */
   onSubmitted?: (items: { tenant: string; executionId: string }[]) => void
   activity?: Activity
+  /** Called with the number of executions that follow those of other jobs. */
+  onFollowed?: (count: number) => void
   pollMs: number
   windowMs: number
   logger: Logger
@@ -270,6 +272,7 @@ export class Scheduler implements Service {
         this.#options.onSubmitted?.(submitted)
         this.#activity.created('SUBMIT', submitted.map(workOf))
         this.#activity.created('TRIGGER', follow.map(workOf))
+        if (follow.length > 0) this.#options.onFollowed?.(follow.length)
       }
       for (const { held } of part) if (!done.has(held.key) && held.at <= now) this.#again(held)
     }

@@ -1,7 +1,9 @@
 /** What every target outside is told about the execution, under the same names. */
 import type { HandlerContext } from '@carillon/sdk'
+import { stepFacts } from './given.ts'
 
 export function executionHeaders(ctx: HandlerContext): Record<string, string> {
+  const { runId, step, itemIndex } = stepFacts(ctx)
   return {
     'carillon-execution-id': ctx.executionId,
     'carillon-job-id': ctx.jobId,
@@ -9,6 +11,9 @@ export function executionHeaders(ctx: HandlerContext): Record<string, string> {
     'carillon-attempt': `${ctx.attempt}`,
     'carillon-fence': `${ctx.fence}`,
     'carillon-scheduled-for': ctx.scheduledFor.toISOString(),
+    ...(runId !== undefined && { 'carillon-run-id': runId }),
+    ...(step !== undefined && { 'carillon-step': step }),
+    ...(itemIndex !== undefined && { 'carillon-item-index': itemIndex }),
     ...(ctx.traceparent !== null && traceparent.test(ctx.traceparent) && { traceparent: ctx.traceparent }),
   }
 }

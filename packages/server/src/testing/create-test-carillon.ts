@@ -10,6 +10,7 @@ import { createTestDatabase, installation, setClock, setOut, type TestDatabase }
 import { Faults } from './faults.ts'
 import { type CheckedOptions, checkTestOptions, type TestCarillonOptions } from './options.ts'
 import { RunLog } from './run-log.ts'
+import { runPool, runSlots, runWorker } from './run-worker.ts'
 import { sharedServer } from './server.ts'
 import { Settling } from './settling.ts'
 import { neverMs, SpareWorkers } from './spare-workers.ts'
@@ -96,23 +97,29 @@ async function assemble(home: TestDatabase, wanted: CheckedOptions): Promise<Tes
   const spares = new SpareWorkers({ handlers: watchedHandlers, clock, worker: running })
   const faults: Faults = new Faults({ engine, log, handlers, spares })
   const transport = watchedTransport(directTransport(engine), { database, log, faults })
+  const ofRuns = runWorker({
+    ...{ clock: workerClock, logger, runs: engine.startedRuns },
+    transport: watchedTransport(directTransport(engine, { exact: true }), { database, log, faults: null }),
+  })
   const worker =
     handlers.length === 0
       ? null
       : new Worker({ ...running, transport, handlers: watchedHandlers, prefetch: 0, reportEveryMs: neverMs })
+  const workers = worker === null ? [ofRuns] : [worker, ofRuns]
 
   const close = async () => {
     closedAt = monotonicMs()
     engine.ends.close()
-    await Promise.all([worker?.stop({ drainSec: 0 }), spares.stop()])
+    await Promise.all([...workers.map((each) => each.stop({ drainSec: 0 })), spares.stop()])
     await engine.stop()
     await home.drop()
   }
   const parts = {
     ...{ engine, tenant, databaseUrl: home.url, handlers, log, faults, close },
     settling: new Settling({
-      ...{ engine, log, faults, settleMs, workerId: worker?.workerId ?? null, slots: slotsOf(handlers) },
-      tick: () => Math.min(worker?.tick() ?? Number.POSITIVE_INFINITY, spares.tick()),
+      ...{ engine, log, faults, settleMs, slots: slotsOf(handlers) },
+      workerIds: workers.map(({ workerId }) => workerId),
+      tick: () => Math.min(...workers.map((each) => each.tick()), spares.tick()),
     }),
     async setTime(at: number) {
       await Promise.all([keepAlive.seeWorkers(new Date(at)), setClock(database, new Date(at))])
@@ -122,7 +129,7 @@ async function assemble(home: TestDatabase, wanted: CheckedOptions): Promise<Tes
   try {
     await setOut(database, new Date(startsAt))
     await engine.start()
-    await worker?.start()
+    for (const each of workers) await each.start()
     return new TestCarillon(parts)
   } catch (error) {
     await close()
@@ -131,7 +138,7 @@ async function assemble(home: TestDatabase, wanted: CheckedOptions): Promise<Tes
 }
 
 function slotsOf(handlers: readonly RegisteredHandler[]): Map<string, number> {
-  const slots = new Map<string, number>()
+  const slots = new Map<string, number>([[runPool, runSlots]])
   for (const { definition, concurrency = 10 } of handlers) {
     slots.set(definition.pool, (slots.get(definition.pool) ?? 0) + concurrency)
   }

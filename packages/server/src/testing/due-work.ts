@@ -12,19 +12,22 @@ export interface DueWork {
   next: number | null
   /** Pools that are served and have executions ready. */
   ready: string[]
-  /** What the worker holds according to the database, as `executionId:fence`. */
+  /** What the workers hold according to the database, as `executionId:fence`. */
   held: string[]
 }
 
 /** `workerIds`: those that live. What any other holds is lost after `lostMs` of silence. */
-export async function readDueWork(database: Database, workerIds: string[], lostMs: number): Promise<DueWork> {
+export async function readDueWork(database: Database, workerIds: readonly string[], lostMs: number): Promise<DueWork> {
   const rows = await database.query<{ due: DueKind[]; next: number | null; ready: string[]; held: string[] }>(
     'read-test-due-work',
     `with instants (what, at) as (
        select 'FIRE', due from carillon.schedules where due is not null
        union all select 'FIRE', due from carillon.retries
        union all select 'FIRE', run_at from carillon.submissions
-       union all select 'ADVANCE', $1 from carillon.blocked where remaining = 0 and not held
+       union all select 'ADVANCE', $1 from carillon.blocked b where remaining = 0 and not held
+         and (not queued or exists (select from carillon.blocked r where r.execution_id = b.run_id and r.has_room))
+       union all select 'SWEEP', $1 from (select array_agg(execution_id) ids from carillon.blocked where started) s
+         where s.ids is not null and carillon.abandoned_runs(s.ids, 1) <> '{}'
        union all select 'SWEEP', due from carillon.deadlines
        union all select 'SWEEP', overdue_at + interval '1 millisecond' from carillon.running
        union all select 'SWEEP', heartbeat_at + heartbeat_timeout_sec * interval '1 second' + interval '1 millisecond'

@@ -7,6 +7,7 @@
  */
 import { CarillonError, type LeasedExecution, type ReportVerdict } from '@carillon/contract'
 import type { ReportedOutcome } from '@carillon/sdk'
+import { reservedPrefix } from '../domain/built-in-targets.ts'
 import { type Clock, monotonicMs } from '../lib/clock.ts'
 
 /**
@@ -202,8 +203,9 @@ export class RunLog {
     return same.length >= this.#options.concurrencyOf(handler) && same.every((other) => this.#waits(other, now))
   }
 
+  /** What starts runs of graphs is no handler of the test. */
   #show(entry: Entry, startedAt: number): void {
-    if (entry.shown) return
+    if (entry.shown || entry.execution.handler.startsWith(reservedPrefix)) return
     entry.shown = true
     entry.run.startedAt = new Date(startedAt)
     this.#runs.push(entry.run)

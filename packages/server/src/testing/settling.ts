@@ -14,9 +14,9 @@ export interface SettlingOptions {
   engine: Engine
   log: RunLog
   faults: Faults
-  /** The worker that lives; null without handlers. */
-  workerId: string | null
-  /** Pools it serves, with its slots there. */
+  /** The workers that live. */
+  workerIds: readonly string[]
+  /** Pools they serve, with their slots there. */
   slots: ReadonlyMap<string, number>
   /** Does what is due in the workers; answers when the next is. */
   tick: () => number
@@ -55,8 +55,8 @@ export class Settling {
   }
 
   #look(): Promise<DueWork> {
-    const { engine, workerId } = this.#options
-    return readDueWork(engine.database, workerId === null ? [] : [workerId], engine.workerSessions.times.lostAfterMs)
+    const { engine, workerIds } = this.#options
+    return readDueWork(engine.database, workerIds, engine.workerSessions.times.lostAfterMs)
   }
 
   /** What keeps it from having settled; null: nothing does. */

@@ -1,6 +1,14 @@
 /** Carillon on a clock that a test sets: the same calls as a Carillon in production, and those that move the time. */
 import { CarillonError, checkOptions } from '@carillon/contract'
-import { definitionOf, type ExecutionHandle, type HandlerOf, type RegisteredHandler } from '@carillon/sdk'
+import {
+  type CallAnswer,
+  type CallInput,
+  definitionOf,
+  type ExecutionHandle,
+  type HandlerOf,
+  type OperationId,
+  type RegisteredHandler,
+} from '@carillon/sdk'
 import type { ExecutionView } from '../executions/view.ts'
 import type { JobView } from '../jobs/view.ts'
 import { CarillonCalls, type CreateJobInput, type EnqueueOptions, type ScheduleOptions } from '../library/calls.ts'
@@ -9,7 +17,7 @@ import type { CrashPoint, Faults, HandlerName } from './faults.ts'
 import type { Run, RunLog } from './run-log.ts'
 import type { Settling } from './settling.ts'
 import { type DurationInput, type InstantInput, instantAfter, instantOf } from './time.ts'
-import { requireHandler } from './watched-handlers.ts'
+import { requireHandler, requireStepHandlers } from './watched-handlers.ts'
 
 export interface TestCarillonParts {
   engine: Engine
@@ -76,7 +84,10 @@ export class TestCarillon extends CarillonCalls {
     })
   }
 
-  /** Every attempt that began, by time; of one instant, first what was due first, then what was created first. */
+  /**
+   * Every attempt that began, by time; of one instant, first what was due first, then what was created first; then steps of
+   * graphs, in the order of their graph.
+   */
   runs(options: { handler?: HandlerName } = {}): Run[] {
     checkOptions(options, ['handler'])
     const { log, faults } = this.#parts
@@ -113,6 +124,15 @@ export class TestCarillon extends CarillonCalls {
     this.#open()
     checkOptions(options, ['handler'])
     this.#parts.faults.deliverTwice(options.handler)
+  }
+
+  override async call<Id extends OperationId>(
+    operation: Id,
+    input: CallInput<Id>,
+    options: { tenant?: string } = {},
+  ): Promise<CallAnswer<Id>> {
+    requireStepHandlers(this.#parts.handlers, input)
+    return super.call(operation, input, options)
   }
 
   override async createJob(input: CreateJobInput): Promise<JobView> {

@@ -61,3 +61,13 @@ export function requireHandler(handlers: readonly RegisteredHandler[], name: str
     hint: known.length > 0 ? `It has ${known.join(', ')}` : 'Give it in `handlers`',
   })
 }
+
+/** Of graphs, in requests that have steps. What is wrong with them otherwise is said by the request itself. */
+export function requireStepHandlers(handlers: readonly RegisteredHandler[], input: { body?: unknown }): void {
+  const { steps } = (input?.body ?? {}) as { steps?: unknown }
+  if (!Array.isArray(steps)) return
+  for (const [i, step] of steps.entries()) {
+    const name: unknown = step?.target?.handler
+    if (typeof name === 'string') requireHandler(handlers, name, `/steps/${i}/target/handler`)
+  }
+}

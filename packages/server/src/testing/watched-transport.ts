@@ -7,7 +7,7 @@ import type { RunLog } from './run-log.ts'
 
 export function watchedTransport(
   direct: Transport,
-  { database, log, faults }: { database: Database; log: RunLog; faults: Faults },
+  { database, log, faults }: { database: Database; log: RunLog; faults: Faults | null },
 ): Transport {
   return {
     ...direct,
@@ -15,7 +15,7 @@ export function watchedTransport(
       const answer = await direct.lease(request, signal)
       const executions = []
       for (const execution of answer.executions) {
-        if (await faults.strikes(execution)) continue
+        if (await faults?.strikes(execution)) continue
         log.leased(execution)
         executions.push(execution)
       }

@@ -3,15 +3,17 @@
  * installation, so that the figures of all nodes can be added up; every node looks for shards without a leader, because shard 0 may be
  * one of them.
  */
+import { signalName } from '../domain/built-in-targets.ts'
 import type { Leadership } from '../leadership/port.ts'
 import type { Clock } from '../lib/clock.ts'
 import { Loop } from '../lib/loop.ts'
 import type { Service } from '../lib/service.ts'
 import type { Logger } from '../observability/logger.ts'
-import type { InstallationSample, SampledMetrics } from '../observability/sampled-metrics.ts'
+import type { InstallationSample, RunSample, SampledMetrics } from '../observability/sampled-metrics.ts'
+import { readRunDepths } from '../store/dags/read-figures.ts'
 import type { Database } from '../store/database.ts'
 import { readSubscriptions } from '../store/events/subscriptions.ts'
-import { readDepths } from '../store/executions/read-depths.ts'
+import { type DepthRow, readDepths } from '../store/executions/read-depths.ts'
 import { countQuarantined } from '../store/quarantine/read.ts'
 import { countOverdue } from '../store/schedules/count-overdue.ts'
 import { countShards } from '../store/shards/nodes.ts'
@@ -63,10 +65,22 @@ export class Sampler implements Service {
         ...depth,
         oldestMs: since === null ? 0 : Math.max(0, now - since),
       })),
+      runs: await this.#sampleRuns(depths, now),
       overdue: await countOverdue(database, { byMs: overdueMs, now, most: mostCounted }),
       quarantined: await countQuarantined(database, mostCounted),
       subscriptions: await readSubscriptions(database),
       verified: await readProgress(database),
+    }
+  }
+
+  async #sampleRuns(depths: readonly DepthRow[], now: number): Promise<RunSample> {
+    const { runs, steps, oldestSince } = await readRunDepths(this.#options.database)
+    // Steps that wait for a signal are leases in a pool of their own.
+    const signal = depths.find(({ where, pool }) => where === 'running' && pool === signalName)
+    return {
+      runs,
+      steps: [...steps, { where: 'signal', count: signal?.count ?? 0 }],
+      oldestMs: oldestSince === null ? 0 : Math.max(0, now - oldestSince),
     }
   }
 }

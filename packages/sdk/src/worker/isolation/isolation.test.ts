@@ -47,7 +47,7 @@ describe.each(['THREAD', 'PROCESS'] as const)('isolation %s', (isolation) => {
       labels: { a: 'b' },
       lastProgress: [1],
       deadline: new Date(dueAt + 50_000).toJSON(),
-      dag: { ...dag, states: { extract: 'SUCCEEDED' } },
+      dag: { ...dag, itemIndex: null, states: { extract: 'SUCCEEDED' } },
       isServerTime: true,
     })
     const half = { outcome: 'FAILED', error: { message: 'half-way' }, progress: '{"page":3}', log: ['a line'] }

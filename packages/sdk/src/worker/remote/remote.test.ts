@@ -28,7 +28,7 @@ async function rigOf(nodes: ScriptedNode[], run: Run, options: RigOptions = {}) 
 describe('a remote worker', () => {
   test('is announced, runs what it leases, reports values and signs off', async () => {
     await using node = await scriptedNode()
-    const dag = { runId: 'r1', step: 'load', payload: [1], results: { extract: { rows: 3 } } }
+    const dag = { runId: 'r1', step: 'load.2', itemIndex: 2, payload: [1], results: { extract: { rows: 3 } } }
     const given = execution({ payload: { n: 1 }, lastProgress: [7], target: { url: 'x' }, dag })
     await using rig = await rigOf([node], ({ payload, lastProgress, target, dag, log, heartbeat }) => {
       log('a line')

@@ -28,6 +28,7 @@ test('a step sees its run and how each of the steps it depends on has ended, wit
   }
   expect(await seenBy({ dag })).toEqual({
     ...dag,
+    itemIndex: null,
     states: { extract: 'SUCCEEDED', load: 'DEAD', check: 'SUCCEEDED' },
   })
 })
@@ -39,7 +40,8 @@ test('what is no step has no graph, also from a node that knows of none', async 
 
 test('a root has nothing to depend on, and its run may have no payload', () => {
   const root = { runId, step: 'extract', payload: null, results: {} }
-  expect(stepContext(root)).toEqual({ ...root, states: {} })
+  expect(stepContext(root)).toEqual({ ...root, itemIndex: null, states: {} })
+  expect(stepContext({ ...root, step: 'load.3', itemIndex: 3 })).toMatchObject({ itemIndex: 3 })
 })
 
 test('every step is in both, whatever was left out and whatever it is called', () => {

@@ -8,6 +8,8 @@ export interface StepContext<Results = Record<string, unknown>> {
   /** The run: the same for all its steps and all their attempts. */
   readonly runId: string
   readonly step: string
+  /** Of an execution that runs for an item of a list, which is its payload: the place of that item, from 0. Otherwise null. */
+  readonly itemIndex: number | null
   /** What the run was given, or null. */
   readonly payload: unknown
   /** Of every step this one depends on, by its name: what its handler returned; null if nothing, or if it did not succeed. */
@@ -20,7 +22,7 @@ export interface StepContext<Results = Record<string, unknown>> {
 export type DagOf<Needs> = [Needs] extends [object] ? StepContext<Needs> : StepContext | null
 
 /** Only those that did not succeed travel with their state. */
-export function stepContext({ runId, step, payload, results, states = {} }: LeasedStep): StepContext {
+export function stepContext({ runId, step, itemIndex, payload, results, states = {} }: LeasedStep): StepContext {
   const names = [...new Set([...Object.keys(results), ...Object.keys(states)])]
   // By entries: a step may be called __proto__, which an assignment would not make a property.
   const given = Object.entries(results)
@@ -28,6 +30,7 @@ export function stepContext({ runId, step, payload, results, states = {} }: Leas
   return {
     runId,
     step,
+    itemIndex: itemIndex ?? null,
     payload: payload ?? null,
     results: Object.fromEntries([...given, ...absent]),
     states: Object.fromEntries(

@@ -43,11 +43,11 @@ export async function readReleased(
 export async function readOutcomes(
   database: Database,
   ids: string[],
-): Promise<{ executionId: string; state: string | null; result: string | null }[]> {
+): Promise<{ executionId: string; state: string | null; result: string | null; finishedAt: number | null }[]> {
   if (ids.length === 0) return []
   return database.query(
     'read-outcomes',
-    `select e.execution_id "executionId", e.state, e.result
+    `select e.execution_id "executionId", e.state, e.result, carillon.ms(e.finished_at)::float8 "finishedAt"
      from unnest($1::uuid[]) i(id) join carillon.executions e on e.execution_id = i.id and e.execution_id between $2 and $3`,
     [uuids(ids), ...ends(ids)],
   )

@@ -11,7 +11,17 @@ export interface Placement {
   backAt: number | null
   waits: boolean
   /** Of a step that waits for others: `held` is nobody's to take up until its run is resumed. */
-  blocked: { remaining: number; total: number; steps: string[]; held: boolean; runPaused: boolean } | null
+  blocked: {
+    remaining: number
+    total: number
+    steps: string[]
+    held: boolean
+    runPaused: boolean
+    /** It needs one of the slots of its run. */
+    queued: boolean
+    slots: number | null
+    active: number
+  } | null
   /** Unfinished executions of the same job that do not wait themselves, and the worker that runs them. */
   holders: { executionId: string; worker: string | null }[]
   queued: boolean
@@ -19,10 +29,11 @@ export interface Placement {
     workerId: string
     worker: string | null
     leasedAt: number
+    overdueAt: number | null
     seenAt: number | null
     cancelAt: number | null
     /** That it has started, and waits for. */
-    run: StartedRun | null
+    run: (StartedRun & { paused: boolean; fanOut: boolean }) | null
   } | null
 }
 
@@ -34,8 +45,9 @@ export async function readPlacement(database: Database, executionId: string): Pr
        w.execution_id is not null waits, q.execution_id is not null queued,
        case when b.execution_id is not null then (
          select jsonb_build_object('remaining', b.remaining, 'total', count(x.name), 'held', b.held, 'runPaused', bool_or(g.paused),
+           'queued', b.queued, 'slots', max(o.slots), 'active', max(o.active),
            'steps', coalesce(jsonb_agg(x.name order by s.number) filter (where x.state is null and x.name is not null), '[]'))
-         from carillon.dag_runs g
+         from carillon.dag_runs g join carillon.blocked o on o.execution_id = g.execution_id
          left join carillon.executions_of_run(g.execution_id) x on exists (
            select from carillon.dag_steps y where y.execution_id = x.execution_id and e.execution_id = any (y.children))
          left join carillon.dag_steps s on s.execution_id = x.execution_id
@@ -49,8 +61,8 @@ export async function readPlacement(database: Database, executionId: string): Pr
              and not exists (select from carillon.waiting z where z.execution_id = x.execution_id)
            order by x.execution_id desc limit 5) h) end holders,
        case when r.execution_id is not null then jsonb_build_object('workerId', r.worker_id, 'worker', k.name,
-         'leasedAt', carillon.ms(r.leased_at), 'seenAt', carillon.ms(k.seen_at), 'cancelAt', carillon.ms(r.cancel_at),
-         'run', case when e.handler = 'carillon.dag' then carillon.started_run(e.execution_id) end) end lease
+         'leasedAt', carillon.ms(r.leased_at), 'overdueAt', carillon.ms(r.overdue_at), 'seenAt', carillon.ms(k.seen_at), 'cancelAt', carillon.ms(r.cancel_at),
+         'run', u.run || jsonb_build_object('paused', g.paused, 'fanOut', g.fan_out)) end lease
      from carillon.executions e
      left join carillon.jobs j on j.job_id = e.job_id and j.state <> 'DELETED'
      left join carillon.pools p on p.pool = e.pool
@@ -61,6 +73,8 @@ export async function readPlacement(database: Database, executionId: string): Pr
        on q.pool = e.pool and q.lane = e.lane and q.tag = e.tag and q.execution_id = e.execution_id
      left join lateral carillon.held(e) r on true
      left join carillon.workers k on k.worker_id = r.worker_id
+     left join lateral (select carillon.started_run(e.execution_id) run where e.handler = 'carillon.dag') u on true
+     left join carillon.dag_runs g on g.execution_id = (u.run ->> 'runId')::uuid
      where e.execution_id = $1 and e.state is null`,
     [executionId],
   )

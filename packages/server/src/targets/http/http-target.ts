@@ -8,6 +8,7 @@ import type { Dispatcher } from 'undici'
 import type { SecretRefs } from '../../config/secret-refs.ts'
 import { monotonicMs } from '../../lib/clock.ts'
 import { executionHeaders } from '../execution-headers.ts'
+import { givenTo } from '../given.ts'
 import { checkAgain, resolveSecret } from '../operator-check.ts'
 import { TargetFailed } from '../target-failed.ts'
 import { type HttpResult, judge } from './answer.ts'
@@ -71,7 +72,8 @@ export class HttpTargetRunner {
   /** Puts every secret it uses into `secrets`. */
   async #outgoing(target: HttpTarget, ctx: HandlerContext, secrets: string[]): Promise<Outgoing> {
     const { method = 'POST' } = target
-    const body = ctx.payload === null && (method === 'GET' || method === 'DELETE') ? null : JSON.stringify(ctx.payload)
+    const bare = ctx.payload === null && (method === 'GET' || method === 'DELETE')
+    const body = bare ? null : JSON.stringify(givenTo(ctx))
     const token = await this.#options.tokens.make(ctx.executionId, ctx.fence)
     secrets.push(token)
     return {

@@ -5,6 +5,7 @@ import { type KafkaClusterConfig, readCluster } from '../../config/kafka-target-
 import type { SecretRefs } from '../../config/secret-refs.ts'
 import { monotonicMs } from '../../lib/clock.ts'
 import { executionHeaders } from '../execution-headers.ts'
+import { givenTo } from '../given.ts'
 import { checkAgain } from '../operator-check.ts'
 import { TargetFailed } from '../target-failed.ts'
 import { publishFailure } from './failures.ts'
@@ -60,7 +61,7 @@ export class KafkaTargetRunner {
         {
           topic,
           key: target.key ?? ctx.jobId,
-          value: JSON.stringify(ctx.payload ?? null),
+          value: JSON.stringify(givenTo(ctx) ?? null),
           headers: { ...target.headers, ...executionHeaders(ctx) },
         },
         AbortSignal.any([ctx.signal, tooLong]),

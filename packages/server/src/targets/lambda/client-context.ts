@@ -1,5 +1,6 @@
 /** What a function is told about the execution: in the client context, and in the event if the job asks for an envelope. */
 import type { HandlerContext } from '@carillon/sdk'
+import { stepFacts } from '../given.ts'
 
 /** AWS's limit. */
 const maxBase64 = 3_583
@@ -13,6 +14,7 @@ export function executionFacts(ctx: HandlerContext): Record<string, string> {
     attempt: `${ctx.attempt}`,
     fence: `${ctx.fence}`,
     scheduledFor: ctx.scheduledFor.toISOString(),
+    ...stepFacts(ctx),
     ...(ctx.traceparent !== null && { traceparent: ctx.traceparent }),
   }
 }

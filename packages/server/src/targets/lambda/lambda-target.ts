@@ -9,6 +9,7 @@ import type { LambdaConfig } from '../../config/lambda-target-config.ts'
 import type { SecretRefs } from '../../config/secret-refs.ts'
 import { parseFunctionArn } from '../../domain/function-arn.ts'
 import { monotonicMs } from '../../lib/clock.ts'
+import { givenTo } from '../given.ts'
 import type { HttpResult } from '../http/answer.ts'
 import { type Answer, readText } from '../http/exchange.ts'
 import { failureText } from '../http/failure-text.ts'
@@ -68,7 +69,7 @@ export class LambdaTargetRunner {
     const endpoint = config.endpoint ?? new URL(`https://${host}`)
     const path = `/2015-03-31/functions/${encodeStrictly(target.functionArn)}/invocations`
     const body = JSON.stringify(
-      target.envelope ? { carillon: executionFacts(ctx), payload: ctx.payload } : (ctx.payload ?? null),
+      target.envelope ? { carillon: executionFacts(ctx), payload: givenTo(ctx) } : (givenTo(ctx) ?? null),
     )
     const headers = {
       'content-type': 'application/json',

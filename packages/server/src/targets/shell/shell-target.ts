@@ -1,9 +1,11 @@
 /**
  * The shell target: runs one of the operator's programs. There is no shell: arguments arrive as they are. The payload is
- * on its standard input. What it prints is logged as it comes; the beginning and the end are kept, however much that is.
+ * on its standard input, or what a step of a graph is given instead. What it prints is logged as it comes; the beginning and the end are kept, however much that is.
  */
 import type { WireJobInput } from '@carillon/contract'
 import { type HandlerContext, PermanentError } from '@carillon/sdk'
+import { readExactly } from '../../lib/exact-json.ts'
+import { givenTo, stepFacts } from '../given.ts'
 import { OutputLog } from './output-log.ts'
 import { ProcessGroup } from './process-group.ts'
 import { Tail } from './tail.ts'
@@ -19,7 +21,7 @@ export interface ShellTargetOptions {
 export interface ShellResult {
   exitCode: 0
   stdout: string
-  /** The last line that was printed, if it is a JSON object or array. */
+  /** The last line that was printed, if it is a JSON object or array: numbers as they were written. */
   value?: unknown
 }
 
@@ -50,7 +52,7 @@ export class ShellTargetRunner {
       path,
       args: target.args ?? [],
       env: { ...this.#options.environment, ...facts(ctx) },
-      input: `${JSON.stringify(ctx.payload)}\n`,
+      input: `${JSON.stringify(givenTo(ctx))}\n`,
       onOutput(stream, chunk) {
         output.add(chunk)
         if (stream === 'stdout') stdout.add(chunk)
@@ -76,6 +78,7 @@ export class ShellTargetRunner {
 }
 
 function facts(ctx: HandlerContext): Record<string, string> {
+  const { runId, step, itemIndex } = stepFacts(ctx)
   return {
     CARILLON_EXECUTION_ID: ctx.executionId,
     CARILLON_JOB_ID: ctx.jobId,
@@ -83,6 +86,9 @@ function facts(ctx: HandlerContext): Record<string, string> {
     CARILLON_ATTEMPT: `${ctx.attempt}`,
     CARILLON_FENCE: `${ctx.fence}`,
     CARILLON_SCHEDULED_FOR: ctx.scheduledFor.toISOString(),
+    ...(runId !== undefined && { CARILLON_RUN_ID: runId }),
+    ...(step !== undefined && { CARILLON_STEP: step }),
+    ...(itemIndex !== undefined && { CARILLON_ITEM_INDEX: itemIndex }),
   }
 }
 
@@ -99,7 +105,7 @@ function resultOf(stdout: string): ShellResult {
   const result: ShellResult = { exitCode: 0, stdout }
   if (!/^\s*[{[]/.test(line)) return result
   try {
-    return { ...result, value: JSON.parse(line) }
+    return { ...result, value: readExactly(line) }
   } catch {
     return result
   }

@@ -56,7 +56,9 @@ begin
     select coalesce(e.payload, j.payload, v.payload) payload, coalesce(e.policy, j.policy, v.policy) policy) d
   -- Of a step: its run, and what it is given of those it depends on.
   left join lateral (
-    select concat(',"dag":{"runId":"', x.execution_id, '","step":', to_json(e.name), ',"payload":', coalesce(x.payload, 'null'), ',' || e.inputs, '}') text
+    -- The items of a list are named by their places: see itemName in dags/run-definitions.ts.
+    select concat(',"dag":{"runId":"', x.execution_id, '","step":', to_json(e.name),
+      case when x.fan_out then concat(',"itemIndex":', substring(e.name from '[0-9]+$')) end, ',"payload":', coalesce(x.payload, 'null'), ',' || e.inputs, '}') text
     from carillon.dag_runs x where x.execution_id = case when e.origin = 'DAG' then e.job_id end
       and x.execution_id between v_range.low and v_range.high offset 0) g on true;
 end $$;

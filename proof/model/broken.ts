@@ -3,6 +3,7 @@
  * if the text is not there (any more), the variant is refused, so that none is kept that breaks nothing.
  */
 import type { Database } from '../../packages/server/src/store/database.ts'
+import { brokenRuns } from './broken-runs.ts'
 
 export interface Broken {
   name: string
@@ -93,6 +94,7 @@ export const broken: readonly Broken[] = [
     text: 'attempt = 0, releases = 0, result = null',
     instead: 'result = null',
   },
+  ...brokenRuns,
 ]
 
 /** Puts the wrong text in place; answers what puts it right again. */

@@ -3,11 +3,12 @@ import { leader } from './leader.ts'
 import type { Operation } from './operation.ts'
 import { people } from './people.ts'
 import { reports } from './report.ts'
+import { runs } from './runs.ts'
 import { submissions } from './submissions.ts'
 import { time } from './time.ts'
 import { upkeep } from './upkeep.ts'
 import { work } from './work.ts'
 
 export const operations: readonly Operation[] = [
-  ...[...time, ...jobs, ...submissions, ...leader, ...work, ...reports, ...people, ...upkeep],
+  ...[...time, ...jobs, ...submissions, ...leader, ...runs, ...work, ...reports, ...people, ...upkeep],
 ]

@@ -12,6 +12,7 @@ import { holders } from './work.ts'
 
 const error = (name: string) => ({ name, message: 'as the model wished' })
 const anyOne = () => true
+const isStep = ({ run }: Execution) => run !== null
 
 export const reports: Operation[] = [
   ending('an attempt succeeds', 10, (random) => ({ outcome: 'SUCCEEDED', result: `{"n":${random.between(1, 99)}}` })),
@@ -24,6 +25,13 @@ export const reports: Operation[] = [
   ending('an attempt asks for a time to come back', 1, (random) => ({
     ...{ outcome: 'FAILED', errorName: 'Broken', retryAfterMs: random.between(0, 20_000) },
   })),
+  ending(
+    'a step succeeds',
+    10,
+    (random) => ({ outcome: 'SUCCEEDED', result: `{"n":${random.between(1, 99)}}` }),
+    isStep,
+  ),
+  ending('a step fails for good', 2, () => ({ outcome: 'FAILED', errorName: 'Broken', permanent: true }), isStep),
   ending('an attempt times out', 2, () => ({ outcome: 'TIMED_OUT', errorName: 'TimedOut' })),
   ending('an attempt is stopped', 1, () => ({ outcome: 'CANCELLED' })),
   ending(
@@ -51,7 +59,7 @@ export const reports: Operation[] = [
   ending('a worker hands back what it has not begun', 2, () => ({
     ...{ outcome: 'HANDED_BACK', reason: 'NOT_STARTED', began: false },
   })),
-  ending('a worker without the handler hands back', 2, () => ({
+  ending('a worker without the handler hands back', 4, () => ({
     ...{ outcome: 'HANDED_BACK', reason: 'UNKNOWN_HANDLER', began: false },
   })),
   operation('no worker has the handler for too long', 15, async (sides, random) => {

@@ -18,12 +18,14 @@ export function birth(world: World, from: Birth): Execution {
   const { job, work } = from
   const recurring = job?.definition.every != null
   const execution: Execution = {
-    ...{ id: from.id, name: nameOf(world, 'execution '), job, origin: from.origin, work, lane: from.lane ?? work.lane },
+    ...{ id: from.id, name: nameOf(world, 'execution '), job, run: null, origin: from.origin, work },
+    lane: from.lane ?? work.lane,
     version: recurring ? job.version : null,
     ...{ scheduledFor: from.scheduledFor, dueAt: from.dueAt, firedAt: world.now, expiresAt: from.expiresAt },
     deadlineAt: after(world.now, work.deadlineSec),
     place: { in: 'waiting' },
-    ...{ attempt: 0, releases: 0, progress: null, result: null, fence: null, workerId: null, startedAt: null },
+    ...{ attempt: 0, releases: 0, progress: null, result: null, inputs: null, fence: null },
+    ...{ workerId: null, startedAt: null },
     ...{ skipped: null, told: [], timeline: [], unknownHandlerSince: null, freeReturns: 0 },
   }
   world.executions.set(execution.id, execution)
@@ -94,7 +96,8 @@ export function lease(world: World, pool: string, slots: Slot[]): { execution: E
     .slice(0, slots.length)
   return queue.flatMap(({ execution }, i) => {
     if (isExpired(world, execution)) {
-      finish(world, execution, 'SKIPPED', 'EXPIRED')
+      // A step is left to the sweeper.
+      if (execution.run === null) finish(world, execution, 'SKIPPED', 'EXPIRED')
       return []
     }
     const { work } = execution

@@ -60,6 +60,8 @@ function isComing(job: Job | undefined): job is Job {
 /** Brings a dead or cancelled one back with all its attempts: a new life, without the times of the first one. */
 export function replay(world: World, execution: Execution): 'REPLAYED' | 'STATE_CONFLICT' | 'OVERLAP_FORBIDDEN' {
   const { place, job } = execution
+  // What waited for a step has been told how it ended: its run is retried instead.
+  if (execution.run) return 'STATE_CONFLICT'
   if (place.in !== 'ledger' || (place.state !== 'DEAD' && place.state !== 'CANCELLED')) return 'STATE_CONFLICT'
   if (job && isBusy(job)) return 'OVERLAP_FORBIDDEN'
   anew(execution)

@@ -3,6 +3,8 @@
  * its state; nothing is stored twice, so the oracle cannot contradict itself. Times are milliseconds since 1970.
  */
 
+import type { Run } from './graph.ts'
+
 export type End = 'SUCCEEDED' | 'DEAD' | 'CANCELLED' | 'SKIPPED'
 export type Failure = 'FAILED' | 'TIMED_OUT' | 'WORKER_LOST'
 
@@ -80,6 +82,8 @@ export interface Lease {
 }
 
 export type Place =
+  /** A step whose time has not come. Held: it could go on, but its run is paused. */
+  | { in: 'blocked'; held: boolean }
   | { in: 'ready'; turn: number }
   | { in: 'waiting' }
   | { in: 'retries'; due: number; shows: Failure | 'PENDING' }
@@ -89,10 +93,12 @@ export type Place =
 export interface Execution {
   id: string
   name: string
-  /** Null: a submission. */
+  /** Null: a submission, or a step. */
   job: Job | null
+  /** Of a step. */
+  run: Run | null
   version: number | null
-  origin: 'SCHEDULE' | 'TRIGGER' | 'BACKFILL' | 'SUBMIT'
+  origin: 'SCHEDULE' | 'TRIGGER' | 'BACKFILL' | 'SUBMIT' | 'DAG'
   work: Work
   lane: number
   scheduledFor: number
@@ -106,6 +112,8 @@ export interface Execution {
   releases: number
   progress: string | null
   result: string | null
+  /** What a step was given of those it depends on. */
+  inputs: string | null
   /** Of the lease that ended last. */
   fence: number | null
   workerId: string | null
@@ -153,6 +161,7 @@ export interface World {
   executions: Map<string, Execution>
   jobs: Map<string, Job>
   enqueued: Map<string, Enqueued>
+  runs: Map<string, Run>
   stands: Map<string, Stand>
   /** When each known worker was heard of last. */
   workers: Map<string, number>
@@ -167,7 +176,7 @@ export interface World {
   /** What went DEAD in this step. */
   died: Execution[]
   names: number
-  /** Every end with its reason that there has been. */
+  /** Every end with its reason that there has been, of executions and of runs. */
   ends: Set<string>
 }
 
@@ -177,6 +186,7 @@ export function emptyWorld(now: number): World {
     executions: new Map(),
     jobs: new Map(),
     enqueued: new Map(),
+    runs: new Map(),
     stands: new Map(),
     workers: new Map(),
     pausedPools: new Set(),

@@ -34,6 +34,7 @@ export function someRecurring(random: Random, now: number): Definition {
     key: null,
     every: someTimes(random, now),
     runAt: null,
+    after: null,
     startAt,
     endAt: sometimes(0.15, () => now + random.between(100_000, 400_000)),
     maxFires: sometimes(0.2, () => random.between(1, 12)),

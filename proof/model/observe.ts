@@ -19,6 +19,10 @@ export function seenByOracle(world: World): Seen {
   }
   for (const job of livingJobs(world)) seen.set(`job ${job.id}`, jobOf(job))
   for (const run of world.runs.values()) seen.set(`run ${run.id}`, runOf(run))
+  for (const [key, row] of followingBy(
+    world.following.map(({ follower, followed, ...row }) => ({ ...row, job: follower.id, after: followed })),
+  ))
+    seen.set(key, row)
   for (const { id, runAt, work } of world.enqueued.values()) seen.set(`enqueued ${id}`, { runAt, pool: work.pool })
   for (const [workerId, seenAt] of world.workers) seen.set(`worker ${workerId}`, { seenAt })
   const { backfill } = world
@@ -93,10 +97,12 @@ function placeOf(execution: Execution, order: Map<string, number>): Record<strin
 }
 
 function jobOf(job: Job): Record<string, unknown> {
+  const { after } = job.definition
   const limited = job.definition.overlap !== 'ALLOW'
   return {
     ...{ version: job.version, state: job.state, nominal: job.nominal, due: dueOf(job), fires: job.fires },
-    ...{ overlap: job.definition.overlap, updatedAt: job.updatedAt },
+    ...{ overlap: job.definition.overlap, updatedAt: job.updatedAt, tenant: job.tenant },
+    after: after && `${after.on} ${after.job}`,
     live: limited
       ? openOf(job)
           .map(({ id }) => id)
@@ -115,6 +121,25 @@ function runOf(run: Run): Record<string, unknown> {
   }
 }
 
+interface FollowingRow {
+  job: string
+  after: string
+  named: string
+  runAt: number
+  pool: string
+  lane: number
+}
+
+/** Their ids are not known to both: by the follower and what it follows, and how many there are of one kind. */
+function followingBy(rows: readonly FollowingRow[]): Seen {
+  const seen: Seen = new Map()
+  for (const { job, after, named, runAt, pool, lane } of rows) {
+    const key = `following ${after} by ${job} at ${runAt}`
+    seen.set(key, { named, pool, lane, times: ((seen.get(key)?.times as number) ?? 0) + 1 })
+  }
+  return seen
+}
+
 interface Rows {
   executions:
     | ({ id: string; lease: object | null; waits: object | null; inputs: string | null } & Record<string, unknown>)[]
@@ -122,6 +147,7 @@ interface Rows {
   jobs: ({ id: string } & Record<string, unknown>)[] | null
   runs: ({ id: string } & Record<string, unknown>)[] | null
   enqueued: ({ id: string } & Record<string, unknown>)[] | null
+  following: FollowingRow[] | null
   workers: ({ id: string } & Record<string, unknown>)[] | null
   operations: ({ id: string } & Record<string, unknown>)[] | null
 }
@@ -135,9 +161,9 @@ const executionsSql = `
     case when e.state = 'SUCCEEDED' then carillon.ms(e.started_at) end "startedAt",
     case when e.state = 'SKIPPED' then carillon.ms(coalesce(e.skipped_last, e.scheduled_for)) end "skippedLast",
     case when e.state = 'SKIPPED' then coalesce(e.skipped_count, 1) end "skippedCount",
-    coalesce((select string_agg(concat_ws(' ', h.entry ->> 'to', h.entry ->> 'reason', h.entry ->> 'fence'), ', ' order by h.n)
+    coalesce((select string_agg(concat_ws(' ', h.entry ->> 'to', h.entry ->> 'reason', h.entry ->> 'fence', 'after ' || (h.entry ->> 'after')), ', ' order by h.n)
       from jsonb_array_elements(e.history) with ordinality h(entry, n)
-      where h.entry ->> 'fence' is not null or h.entry ->> 'to' in ('PENDING', 'BLOCKED')), '') timeline,
+      where h.entry ?| '{fence, after}' or h.entry ->> 'to' in ('PENDING', 'BLOCKED')), '') timeline,
     concat_ws(' and ', case when b.execution_id is not null then 'blocked' end, case when q.execution_id is not null then 'ready' end, case when w.execution_id is not null then 'waiting' end,
       case when t.execution_id is not null then 'retries' end, case when r.execution_id is not null then 'running' end,
       case when e.state is not null then 'ledger' end) place,
@@ -161,10 +187,11 @@ const executionsSql = `
 
 const jobsSql = `
   select j.job_id id, j.version, j.state, carillon.ms(s.nominal) nominal, carillon.ms(s.due) due, s.fires, j.overlap,
-    carillon.ms(j.updated_at) "updatedAt",
+    carillon.ms(j.updated_at) "updatedAt", j.tenant, f.on_end || ' ' || f.followed "after",
     case when j.overlap <> 'ALLOW' then coalesce((select string_agg(l::text, ', ' order by l) from unnest(s.live) l
       join carillon.executions e on e.execution_id = l where e.state is null), '') end live
-  from carillon.jobs j join carillon.schedules s on s.job_id = j.job_id where j.state <> 'DELETED'`
+  from carillon.jobs j join carillon.schedules s on s.job_id = j.job_id
+  left join carillon.followers f on f.job_id = j.job_id where j.state <> 'DELETED'`
 
 const runsSql = `
   select r.execution_id id, carillon.ms(r.created_at) "createdAt", carillon.ms(r.deadline_at) "deadlineAt", r.paused, r.cancel_reason cancel,
@@ -176,14 +203,16 @@ const seenSql = `
   select (select json_agg(x) from (${executionsSql}) x) executions, (select json_agg(x) from (${jobsSql}) x) jobs,
     (select json_agg(x) from (${runsSql}) x) runs,
     (select json_agg(x) from (
-      select execution_id id, carillon.ms(run_at) "runAt", pool from carillon.submissions) x) enqueued,
+      select execution_id id, carillon.ms(run_at) "runAt", pool from carillon.submissions where job_id is null) x) enqueued,
+    (select json_agg(x) from (select job_id job, after_id "after", after_job named, carillon.ms(run_at) "runAt", pool, lane
+      from carillon.submissions where job_id is not null) x) following,
     (select json_agg(x) from (select worker_id id, carillon.ms(seen_at) "seenAt" from carillon.workers) x) workers,
     (select json_agg(x) from (select operation_id id, state, done from carillon.operations
       order by created_at desc, operation_id desc limit 1) x) operations`
 
 export async function seenInDatabase(database: Database): Promise<Seen> {
   const [rows] = await database.query<Rows & Record<string, unknown>>('seen', seenSql, [outsideWorkerId])
-  const { executions, jobs, runs, enqueued, workers, operations } = rows!
+  const { executions, jobs, runs, enqueued, following, workers, operations } = rows!
   const seen: Seen = new Map()
   for (const { id, lease, waits, inputs, ...rest } of executions ?? []) {
     const texts = { lease: lease && JSON.stringify(lease), waits: waits && JSON.stringify(waits) }
@@ -192,7 +221,17 @@ export async function seenInDatabase(database: Database): Promise<Seen> {
   for (const { id, ...rest } of jobs ?? []) seen.set(`job ${id}`, rest)
   for (const { id, ...rest } of runs ?? []) seen.set(`run ${id}`, rest)
   for (const { id, ...rest } of enqueued ?? []) seen.set(`enqueued ${id}`, rest)
+  for (const [key, row] of followingBy(following ?? [])) seen.set(key, row)
   for (const { id, ...rest } of workers ?? []) seen.set(`worker ${id}`, rest)
   for (const { id, ...rest } of operations ?? []) seen.set(`backfill ${id}`, rest)
   return seen
+}
+
+/** With the ids that their executions are to have. */
+export async function readFollowing(database: Database): Promise<(FollowingRow & { id: string })[]> {
+  return database.query(
+    'following',
+    `select execution_id id, job_id job, after_id "after", after_job named, carillon.ms(run_at) "runAt", pool, lane
+     from carillon.submissions where job_id is not null order by execution_id`,
+  )
 }

@@ -34,6 +34,8 @@ import { RunLeader } from './run-leader.ts'
 /** A quiet Sunday. After today, whenever that is: what SQL dates by its own clock must not come later. */
 export const beginning = Date.UTC(2040, 0, 1)
 export const tenant = 'acme'
+/** Another one, with jobs only. */
+export const otherTenant = 'beta'
 export const shardCount = 4
 export const pools = ['default', 'slow'] as const
 const dayMs = 86_400_000

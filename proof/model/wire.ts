@@ -27,7 +27,10 @@ export function inputOf(definition: Definition): JobInput {
   }
 }
 
-function timesOf({ every, runAt }: Definition): Pick<JobInput, 'type' | 'runAt' | 'interval' | 'schedule' | 'anchor'> {
+type Times = Pick<JobInput, 'type' | 'runAt' | 'interval' | 'schedule' | 'anchor' | 'after'>
+
+function timesOf({ every, runAt, after }: Definition): Times {
+  if (after !== null) return { type: 'AFTER', after }
   if (every === null) return { type: 'ONE_SHOT', runAt: runAt! }
   const seconds = every.ms / 1_000
   if (every.as === 'INTERVAL') return { type: 'INTERVAL', interval: `PT${seconds}S`, anchor: every.anchor }

@@ -1,3 +1,4 @@
+import { followers } from './followers.ts'
 import { jobs } from './jobs.ts'
 import { leader } from './leader.ts'
 import type { Operation } from './operation.ts'
@@ -10,5 +11,5 @@ import { upkeep } from './upkeep.ts'
 import { work } from './work.ts'
 
 export const operations: readonly Operation[] = [
-  ...[...time, ...jobs, ...submissions, ...leader, ...runs, ...work, ...reports, ...people, ...upkeep],
+  ...[...time, ...jobs, ...followers, ...submissions, ...leader, ...runs, ...work, ...reports, ...people, ...upkeep],
 ]

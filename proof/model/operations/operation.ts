@@ -38,10 +38,10 @@ export async function codeOr<T>(asked: Promise<T>): Promise<T | string> {
 export function someRunning(
   { world }: Sides,
   random: Random,
-  suits: (execution: Execution, lease: Lease) => boolean = () => true,
+  suits: (execution: Execution, lease: Lease, world: World) => boolean = () => true,
 ): { execution: Execution; lease: Lease } | undefined {
   return random.of(
-    leased(world).filter(({ execution, lease }) => !waitsForSignal(execution) && suits(execution, lease)),
+    leased(world).filter(({ execution, lease }) => !waitsForSignal(execution) && suits(execution, lease, world)),
   )
 }
 

@@ -3,7 +3,6 @@ import { beginBackfill, goOn } from '../oracle/backfill.ts'
 import { pauseFailing } from '../oracle/jobs.ts'
 import { sweep } from '../oracle/upkeep.ts'
 import { type Execution, isOpen, livingJobs } from '../oracle/world.ts'
-import { tenant } from '../rig.ts'
 import { type Operation, operation, type Sides } from './operation.ts'
 
 /** So many ended executions are kept: every step looks at all of them. */
@@ -36,7 +35,7 @@ export const upkeep: Operation[] = [
       ...{ includeSkipped: random.chance(0.8), concurrency: random.between(1, 4) },
     }
     const wish = { ...asked, jobId: job.id, from: iso(asked.from), to: iso(asked.to) }
-    const prepared = await rig.operations.backfill({ tenant, actor: 'person' }, wish)
+    const prepared = await rig.operations.backfill({ tenant: job.tenant, actor: 'person' }, wish)
     const { operationId } = await prepared.begin({})
     beginBackfill(world, { ...asked, id: operationId, job })
     return true

@@ -3,6 +3,7 @@
  * its state; nothing is stored twice, so the oracle cannot contradict itself. Times are milliseconds since 1970.
  */
 
+import type { Following } from './followers.ts'
 import type { Run } from './graph.ts'
 
 export type End = 'SUCCEEDED' | 'DEAD' | 'CANCELLED' | 'SKIPPED'
@@ -29,11 +30,13 @@ export interface Work {
 }
 
 export interface Definition {
-  /** Unique among the jobs that are not deleted. */
+  /** Unique among the jobs of a tenant that are not deleted. */
   key: string | null
-  /** Null: it runs once, at `runAt`. */
+  /** Neither this nor `after`: it runs once, at `runAt`. */
   every: { ms: number; anchor: number; as: 'INTERVAL' | 'CRON' } | null
   runAt: number | null
+  /** It runs whenever an execution of another job has ended so. The job by its id or key. */
+  after: { job: string; on: 'SUCCEEDED' | 'FAILED' | 'ENDED' } | null
   startAt: number | null
   endAt: number | null
   maxFires: number | null
@@ -50,6 +53,7 @@ export interface Definition {
 export interface Job {
   id: string
   name: string
+  tenant: string
   definition: Definition
   version: number
   /** GONE: a one-shot that has fired or was taken back. */
@@ -161,6 +165,7 @@ export interface World {
   executions: Map<string, Execution>
   jobs: Map<string, Job>
   enqueued: Map<string, Enqueued>
+  following: Following[]
   runs: Map<string, Run>
   stands: Map<string, Stand>
   /** When each known worker was heard of last. */
@@ -186,6 +191,7 @@ export function emptyWorld(now: number): World {
     executions: new Map(),
     jobs: new Map(),
     enqueued: new Map(),
+    following: [],
     runs: new Map(),
     stands: new Map(),
     workers: new Map(),
@@ -224,4 +230,8 @@ export function dueOf({ state, nominal, jitterMs }: Job): number | null {
 
 export function nameOf(world: World, kind: string): string {
   return `${kind}${++world.names}`
+}
+
+export function runsOnce({ every, after }: Definition): boolean {
+  return every === null && after === null
 }

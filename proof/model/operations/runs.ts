@@ -8,9 +8,10 @@ import { advance, look } from '../oracle/advance.ts'
 import type { Run, Step } from '../oracle/graph.ts'
 import { canAdvance, cancelRun, pauseRun, resumeRun, retryRun, signal, startRun } from '../oracle/runs.ts'
 import { openOnes, type World } from '../oracle/world.ts'
-import { shardCount, tenant } from '../rig.ts'
+import { type Rig, shardCount, tenant } from '../rig.ts'
 import { stepsOf } from '../wire.ts'
 import { codeOr, type Operation, operation, type Sides } from './operation.ts'
+import { sweepBoth } from './upkeep.ts'
 
 const mostRuns = 4
 const goesOn = (run: Run) => run.end === null
@@ -21,7 +22,7 @@ export const runs: Operation[] = [
     const { world, rig } = sides
     if (runsOf(world, goesOn).length >= mostRuns) return null
     const steps = someGraph(random)
-    const deadlineSec = random.chance(0.2) ? random.between(5, 120) : null
+    const deadlineSec = random.chance(0.3) ? random.between(5, 120) : null
     const { clock, jobs } = rig
     const dags = { readActive: () => Promise.reject(new Error('it has steps of its own')) }
     const asked = { steps: stepsOf(steps), ...(deadlineSec !== null && { deadlineSec }) }
@@ -55,6 +56,25 @@ export const runs: Operation[] = [
     if (!run) return null
     await advanceBoth(sides, sides.rig.led)
     return run.steps.some(({ execution: { place } }) => place.in === 'blocked' && place.held)
+  }),
+
+  operation('the deadline of a run passes', 2, async (sides, random) => {
+    const { world, rig } = sides
+    const coming = runsOf(world, (run) => goesOn(run) && run.deadlineAt !== null && run.deadlineAt > world.now)
+    const run = random.of(coming)
+    if (!run) return null
+    if (random.chance(0.7) && pauseRun(run) === null) await rig.runs.pause(tenant, run.id, 'person')
+    world.now = run.deadlineAt!
+    await sweepBoth(sides)
+    return true
+  }),
+
+  operation('a signal comes too late', 2, async ({ world, rig }, random) => {
+    const step = random.of(waitingSteps(world))
+    if (step?.execution.place.in !== 'running') return null
+    world.now = Math.max(world.now, step.execution.place.lease.overdueAt)
+    agree('the answer', signal(world, step, '0'), await codeOr(signalInStore(rig, step, '0')))
+    return true
   }),
 
   changing('a run is cancelled', 2, goesOn, 'cancel'),
@@ -102,6 +122,11 @@ export const runs: Operation[] = [
   ),
   signalling('a step that waits for no signal is not signalled', 1, ({ waitsForSignal }) => !waitsForSignal, true),
 ]
+
+function waitingSteps(world: World): Step[] {
+  const steps = runsOf(world, goesOn).flatMap((run) => run.steps)
+  return steps.filter(({ waitsForSignal, execution }) => waitsForSignal && execution.place.in === 'running')
+}
 
 function runsOf(world: World, suits: (run: Run) => boolean): Run[] {
   return [...world.runs.values()].filter(suits)
@@ -151,10 +176,14 @@ function signalling(name: string, weight: number, suits: (step: Step) => boolean
     if (!step) return null
     const result = `{"n":${random.between(1, 99)}}`
     const refusal = signal(world, step, result)
-    const asked = { runId: step.execution.run!.id, step: step.name, result }
-    agree('the answer', refusal, await codeOr(rig.runs.signal({ tenant, actor: 'person' }, asked).then(() => null)))
+    agree('the answer', refusal, await codeOr(signalInStore(rig, step, result)))
     return (refusal !== null) === isRefused
   })
+}
+
+async function signalInStore({ runs }: Rig, { execution, name }: Step, result: string): Promise<null> {
+  await runs.signal({ tenant, actor: 'person' }, { runId: execution.run!.id, step: name, result })
+  return null
 }
 
 async function advanceBoth(sides: Sides, led: readonly LedShard[]): Promise<boolean> {

@@ -83,7 +83,7 @@ function mayGo(execution: Execution): boolean {
   return execution.run === null ? !isOpen(execution) : execution.run.end !== null
 }
 
-async function sweepBoth({ world, rig }: Sides): Promise<void> {
+export async function sweepBoth({ world, rig }: Sides): Promise<void> {
   sweep(world)
   pauseFailing(world)
   await rig.sweep()

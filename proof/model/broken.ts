@@ -3,6 +3,8 @@
  * if the text is not there (any more), the variant is refused, so that none is kept that breaks nothing.
  */
 import type { Database } from '../../packages/server/src/store/database.ts'
+import { brokenFollowers } from './broken-followers.ts'
+import { brokenRuns } from './broken-runs.ts'
 
 export interface Broken {
   name: string
@@ -93,6 +95,8 @@ export const broken: readonly Broken[] = [
     text: 'attempt = 0, releases = 0, result = null',
     instead: 'result = null',
   },
+  ...brokenRuns,
+  ...brokenFollowers,
 ]
 
 /** Puts the wrong text in place; answers what puts it right again. */

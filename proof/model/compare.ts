@@ -44,7 +44,7 @@ export function differencesOf(oracle: Seen, carillon: Seen): string[] {
 /** Ids as people can tell them apart. */
 function named(world: World, line: string): string {
   let text = line
-  for (const { id, name } of [...world.executions.values(), ...world.jobs.values()])
+  for (const { id, name } of [...world.executions.values(), ...world.jobs.values(), ...world.runs.values()])
     text = text.replaceAll(id, `[${name}]`)
   return text
 }

@@ -1,4 +1,6 @@
 /** Jobs and work made up by chance: small numbers, so that everything that can happen happens within a short run. */
+import type { When } from './oracle/graph.ts'
+import type { AskedStep } from './oracle/runs.ts'
 import type { Definition, Work } from './oracle/world.ts'
 import type { Random } from './random.ts'
 import { pools } from './rig.ts'
@@ -32,6 +34,7 @@ export function someRecurring(random: Random, now: number): Definition {
     key: null,
     every: someTimes(random, now),
     runAt: null,
+    after: null,
     startAt,
     endAt: sometimes(0.15, () => now + random.between(100_000, 400_000)),
     maxFires: sometimes(0.2, () => random.between(1, 12)),
@@ -52,4 +55,41 @@ export function someTimes(random: Random, now: number): NonNullable<Definition['
   const ms = random.pick([5_000, 10_000, 15_000, 30_000, 60_000])
   if (cron) return { ms, anchor: 0, as: 'CRON' }
   return { ms, anchor: now - random.between(0, 100_000), as: 'INTERVAL' }
+}
+
+/** A small graph: steps that depend on any of those before them, one of which may wait for a signal. */
+export function someGraph(random: Random): AskedStep[] {
+  const steps: AskedStep[] = []
+  for (let count = random.between(2, 6); steps.length < count; ) {
+    const dependsOn = steps.flatMap((_, place) => (random.chance(1.4 / steps.length) ? [place] : [])).slice(0, 3)
+    const on = random.of(dependsOn)
+    const waitsForSignal = random.chance(0.18)
+    steps.push({
+      ...{ name: `s${steps.length}`, dependsOn, waitsForSignal, allowFailure: random.chance(0.25) },
+      work: waitsForSignal ? signalWork(random) : stepWork(random),
+      runIf:
+        on === undefined ? 'ALL_SUCCEEDED' : random.pick(['ALL_SUCCEEDED', 'ALL_SUCCEEDED', 'ALL_DONE', 'ANY_FAILED']),
+      when: on !== undefined && random.chance(0.25) ? someCondition(random, `s${on}`) : null,
+    })
+  }
+  return steps
+}
+
+function someCondition(random: Random, step: string): When {
+  return random.chance(0.6) ? { step, moreThan: random.between(1, 99) } : { step, succeeded: random.chance(0.5) }
+}
+
+/** With fewer limits in time, and ahead of others, or no run would come to its end. */
+function stepWork(random: Random): Work {
+  const work = { ...someWork(random), lane: random.pick([0, 0, 1, 2]) }
+  return random.chance(0.7) ? { ...work, startWithinSec: null, deadlineSec: null } : work
+}
+
+/** Of what waits for a signal: one attempt, in the hands of the outside. */
+function signalWork(random: Random): Work {
+  return {
+    ...someWork(random),
+    ...{ pool: 'carillon.signal', maxAttempts: 1, cancelGraceSec: 0, timeoutSec: random.pick([5, 600, 3_600]) },
+    ...{ heartbeatTimeoutSec: null, startWithinSec: null, deadlineSec: null, atMostOnce: false, notRetryable: [] },
+  }
 }

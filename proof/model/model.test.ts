@@ -23,7 +23,7 @@ afterAll(async () => {
 describe('Carillon beside the oracle', () => {
   const random = randomInt(1_000_000_000)
   it('does and says the same, whatever can happen', { timeout: 240_000 }, async () => {
-    const outcome = await run(rig, { seed: 4, steps: 600, mostSteps: 4_000 })
+    const outcome = await run(rig, { seed: 31, steps: 600, mostSteps: 4_000 })
     if (outcome.difference) expect.fail(await shortStory(outcome))
     // What never happened was not compared.
     expect(missing(outcome)).toEqual([])

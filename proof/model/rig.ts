@@ -5,6 +5,7 @@
 import type pg from 'pg'
 import { Submitter } from '../../packages/server/src/admission/submitter.ts'
 import { Completion } from '../../packages/server/src/completion/completion.ts'
+import { DagRuns } from '../../packages/server/src/dags/runs.ts'
 import { newId } from '../../packages/server/src/domain/identity.ts'
 import { Ends } from '../../packages/server/src/executions/ends.ts'
 import { Executions } from '../../packages/server/src/executions/executions.ts'
@@ -28,10 +29,14 @@ import { Partitioner } from '../../packages/server/src/upkeep/partitioner.ts'
 import { Sweeper } from '../../packages/server/src/upkeep/sweeper.ts'
 import { HeldComparison } from '../../packages/server/src/workers/held-comparison.ts'
 import { sweepEveryMs, workerLostMs } from './oracle/upkeep.ts'
+import { RunLeader } from './run-leader.ts'
 
 /** A quiet Sunday. After today, whenever that is: what SQL dates by its own clock must not come later. */
 export const beginning = Date.UTC(2040, 0, 1)
 export const tenant = 'acme'
+/** Another one, with jobs only. */
+export const otherTenant = 'beta'
+export const shardCount = 4
 export const pools = ['default', 'slow'] as const
 const dayMs = 86_400_000
 
@@ -44,9 +49,12 @@ export class Rig {
   /** For transactions of a caller's own. */
   client!: pg.PoolClient
   readonly workers: string[] = []
+  readonly clock = { now: () => this.#now() }
   jobs!: Jobs
   submissions!: Submissions
   executions!: Executions
+  runs!: DagRuns
+  runLeader!: RunLeader
   completion!: Completion
   operations!: Operations
   operator!: Operator
@@ -73,7 +81,7 @@ export class Rig {
   async install(): Promise<void> {
     const { database } = this
     this.client = await database.connect()
-    await migrate(database, { shardCount: 4, partitionHours: 24, retentionDays: 30 })
+    await migrate(database, { shardCount, partitionHours: 24, retentionDays: 30 })
     await this.prepare()
     for (const name of pools) await createPool(database, { name, tenant: null, actor: 'model' })
   }
@@ -115,8 +123,7 @@ export class Rig {
   }
 
   #assemble(): void {
-    const { database } = this
-    const clock = { now: () => this.#now() }
+    const { database, clock } = this
     const [signals, logger] = [deaf, this.#logger]
     const tag = async (flows: readonly unknown[]) => flows.map(() => this.tag())
     const onDead = (ids: string[]) => this.#failures.died(ids)
@@ -136,6 +143,8 @@ export class Rig {
     this.completion = completion
     this.submissions = new Submissions({ database, clock, jobs, submitter })
     this.executions = new Executions({ database, statusReads, signals, clock, jobs, ends })
+    this.runs = new DagRuns({ database, clock, signals })
+    this.runLeader = new RunLeader({ database, clock, signals, logger, tag: () => this.tag() })
     this.operator = new Operator({ database, signals, clock, logger, tag, everyMs: 1_000 })
     this.operations = new Operations({ database, clock, pools, wake() {} })
     this.comparison = new HeldComparison({ database, completion, see: (ids) => seeWorkers(database, ids) })

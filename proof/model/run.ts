@@ -29,12 +29,15 @@ export interface Outcome {
   difference: Difference | null
 }
 
-/** Every end an execution can have. */
+/** Every end an execution or a run can have. */
 export const allEnds = [
   ...['SUCCEEDED', 'SKIPPED MISFIRED', 'SKIPPED GRACE_EXCEEDED', 'SKIPPED CATCH_UP_LIMIT', 'SKIPPED OVERLAP'],
   ...['SKIPPED PAUSED', 'SKIPPED EDITED', 'SKIPPED EXPIRED', 'CANCELLED CANCELLED', 'CANCELLED REPLACED'],
   ...['CANCELLED JOB_DELETED', 'DEAD ATTEMPTS_USED_UP', 'DEAD NOT_RETRYABLE', 'DEAD OUTCOME_UNKNOWN', 'DEAD DEADLINE'],
   'DEAD UNKNOWN_HANDLER',
+  ...['SKIPPED DEPENDENCY_FAILED', 'SKIPPED DEPENDENCY_SKIPPED', 'SKIPPED CONDITION_FALSE', 'SKIPPED CONDITION_FAILED'],
+  ...['CANCELLED RUN_CANCELLED', 'CANCELLED RUN_DEADLINE', 'run SUCCEEDED', 'run FAILED STEP_FAILED'],
+  ...['run FAILED DEADLINE', 'run CANCELLED CANCELLED'],
 ]
 
 const byName = new Map(operations.map((operation) => [operation.name, operation]))

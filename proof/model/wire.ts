@@ -1,5 +1,7 @@
 /** What the oracle calls a definition, as callers write it. */
-import type { JobInput } from '@carillon/contract'
+import type { DagStep, JobInput } from '@carillon/contract'
+import type { When } from './oracle/graph.ts'
+import type { AskedStep } from './oracle/runs.ts'
 import type { Definition, Work } from './oracle/world.ts'
 
 export const handler = 'work'
@@ -25,7 +27,10 @@ export function inputOf(definition: Definition): JobInput {
   }
 }
 
-function timesOf({ every, runAt }: Definition): Pick<JobInput, 'type' | 'runAt' | 'interval' | 'schedule' | 'anchor'> {
+type Times = Pick<JobInput, 'type' | 'runAt' | 'interval' | 'schedule' | 'anchor' | 'after'>
+
+function timesOf({ every, runAt, after }: Definition): Times {
+  if (after !== null) return { type: 'AFTER', after }
   if (every === null) return { type: 'ONE_SHOT', runAt: runAt! }
   const seconds = every.ms / 1_000
   if (every.as === 'INTERVAL') return { type: 'INTERVAL', interval: `PT${seconds}S`, anchor: every.anchor }
@@ -50,4 +55,20 @@ export function policyOf(work: Work) {
     ...(deadlineSec !== null && { deadlineSec }),
     ...(work.atMostOnce && { delivery: 'AT_MOST_ONCE' as const }),
   }
+}
+
+/** The steps of a graph; those it depends on have lower places. */
+export function stepsOf(steps: readonly AskedStep[]): DagStep[] {
+  return steps.map(({ name, work, dependsOn, runIf, when, allowFailure, waitsForSignal }) => ({
+    ...{ name, runIf, allowFailure, dependsOn: dependsOn.map((place) => steps[place]!.name) },
+    ...(when !== null && { when: conditionOf(when) }),
+    ...(waitsForSignal
+      ? { waitFor: 'SIGNAL' as const, timeoutSec: work.timeoutSec, priority: priorities[work.lane]! }
+      : { target: { pool: work.pool, handler }, ...policyOf(work) }),
+  }))
+}
+
+function conditionOf(when: When): string {
+  if ('moreThan' in when) return `results.${when.step}.n > ${when.moreThan}`
+  return `states.${when.step} ${when.succeeded ? '==' : '!='} 'SUCCEEDED'`
 }

@@ -1,11 +1,12 @@
 /** Jobs created, changed, paused, resumed, triggered and deleted. */
 import { agree, Difference } from '../compare.ts'
 import { someRecurring, someTimes, someWork } from '../definitions.ts'
+import { afterRefusal, isNamed } from '../oracle/followers.ts'
 import { createJob, edit, pause, remove, resume, trigger } from '../oracle/jobs.ts'
 import { nextAfter, occurrencesFrom, occursAt } from '../oracle/schedule.ts'
 import { type Definition, type Job, livingJobs, type World } from '../oracle/world.ts'
 import type { Random } from '../random.ts'
-import { tenant } from '../rig.ts'
+import { otherTenant, tenant } from '../rig.ts'
 import { inputOf } from '../wire.ts'
 import { codeOr, type Operation, operation, type Sides } from './operation.ts'
 
@@ -14,10 +15,23 @@ const mostJobs = 9
 
 export const jobs: Operation[] = [
   operation('a recurring job is created', 5, async (sides, random) => {
-    const key = random.chance(0.5) ? freeKey(sides.world) : null
+    const owner = random.chance(0.3) ? otherTenant : tenant
+    const key = random.chance(0.6) ? freeKey(sides.world, owner) : null
     const definition = { ...someRecurring(random, sides.world.now), key }
     if (livingJobs(sides.world).length >= mostJobs || nextAfter(definition, sides.world.now) === null) return null
-    return createBoth(sides, definition)
+    return createBoth(sides, definition, owner)
+  }),
+
+  operation('a job with the key of one of another tenant is created', 3, async (sides, random) => {
+    const { world } = sides
+    const keyOf = (job: Job) => job.definition.key
+    const namesakes = livingJobs(world).filter((job) => {
+      return keyOf(job) !== null && livingJobs(world).filter((each) => keyOf(each) === keyOf(job)).length === 1
+    })
+    const job = random.of(namesakes.filter((each) => isNamed(world, each))) ?? random.of(namesakes)
+    const definition = { ...someRecurring(random, world.now), key: job ? keyOf(job) : null }
+    if (!job || nextAfter(definition, world.now) === null) return null
+    return createBoth(sides, definition, job.tenant === tenant ? otherTenant : tenant)
   }),
 
   operation('what is created again under its key is unchanged', 1, async (sides, random) => {
@@ -62,12 +76,13 @@ export const jobs: Operation[] = [
     const gone = random.of([...world.jobs.values()].filter(({ state }) => state === 'DELETED' || state === 'GONE'))
     if (!gone) return null
     const asked = { payload: null, traceparent: null, actor: 'person' }
-    agree('a trigger', 'JOB_NOT_FOUND', await codeOr(rig.jobs.trigger(tenant, gone.id, asked)))
-    agree('a resume', 'JOB_NOT_FOUND', await codeOr(rig.jobs.resume(tenant, gone.id, by)))
+    agree('a trigger', 'JOB_NOT_FOUND', await codeOr(rig.jobs.trigger(gone.tenant, gone.id, asked)))
+    agree('a resume', 'JOB_NOT_FOUND', await codeOr(rig.jobs.resume(gone.tenant, gone.id, by)))
     return true
   }),
 
   triggering('a job is triggered', 5, 'READY'),
+  triggering('a job that is followed is triggered', 4, 'READY', (job, world) => isNamed(world, job)),
   triggering('a trigger has to wait', 3, 'WAIT'),
   triggering('a trigger that would overlap is skipped', 3, 'SKIP'),
 
@@ -111,7 +126,8 @@ export const jobs: Operation[] = [
     const job = random.of(livingJobs(world))
     if (!job) return null
     const wish = () => ({ input: inputOf(job.definition), payload: null })
-    agree('what became of it', 'UNCHANGED', (await rig.jobs.update(tenant, job.id, wish, by)).what)
+    const asked = rig.jobs.update(job.tenant, job.id, wish, by).then(({ what }) => what)
+    agree('what became of it', unchanged(world, job), await codeOr(asked))
     return true
   }),
 
@@ -122,32 +138,37 @@ export const jobs: Operation[] = [
     const definition = { ...job.definition, misfireAfterSec: job.definition.misfireAfterSec + 1 }
     const wish = () => ({ input: inputOf(definition), payload: null })
     const ours = edit(world, job, definition, asked.version)
-    agree('the answer', ours, await codeOr(rig.jobs.update(tenant, job.id, wish, asked)))
+    agree('the answer', ours, await codeOr(rig.jobs.update(job.tenant, job.id, wish, asked)))
     return ours === 'VERSION_MISMATCH'
   }),
 ]
 
-async function createBoth({ world, rig }: Sides, definition: Definition): Promise<boolean> {
-  const { job, what } = await rig.jobs.put(tenant, inputOf(definition), null, by)
+export async function createBoth({ world, rig }: Sides, definition: Definition, owner = tenant): Promise<boolean> {
+  const { job, what } = await rig.jobs.put(owner, inputOf(definition), null, by)
   agree('what became of it', 'CREATED', what)
   const jitterMs = job.due! - job.nominal!
   if (jitterMs < 0 || jitterMs >= Math.max(1, definition.jitterSec * 1_000)) {
     throw new Difference(`a jitter of ${jitterMs} ms with jitterSec ${definition.jitterSec}`)
   }
-  createJob(world, { id: job.definition.jobId, definition, jitterMs })
+  createJob(world, { id: job.definition.jobId, tenant: owner, definition, jitterMs })
   return true
 }
 
 async function putAgain({ world, rig }: Sides, job: Job, definition: Definition): Promise<string> {
   const isSame = JSON.stringify(definition) === JSON.stringify(job.definition)
-  const ours = isSame ? 'UNCHANGED' : (edit(world, job, definition) ?? 'UPDATED')
-  const asked = rig.jobs.put(tenant, inputOf(definition), null, by)
+  const ours = isSame ? unchanged(world, job) : (edit(world, job, definition) ?? 'UPDATED')
+  const asked = rig.jobs.put(job.tenant, inputOf(definition), null, by)
   agree('what became of it', ours, await codeOr(asked.then(({ what }) => what)))
   return ours
 }
 
-function freeKey(world: World): string | null {
-  const taken = new Set(livingJobs(world).map(({ definition }) => definition.key))
+/** Nothing is changed; but what it follows has to be there all the same. */
+function unchanged(world: World, job: Job): string {
+  return afterRefusal(world, job.tenant, job.definition, job) ?? 'UNCHANGED'
+}
+
+function freeKey(world: World, owner: string): string | null {
+  const taken = new Set(livingJobs(world).map((job) => (job.tenant === owner ? job.definition.key : null)))
   return ['first', 'second', 'third'].find((key) => !taken.has(key)) ?? null
 }
 
@@ -162,7 +183,7 @@ function changing(
     const job = random.of(livingJobs(world).filter(({ state }) => state === how.from))
     if (!job) return null
     const refusal = verbs[how.by](world, job)
-    agree('the answer', refusal, await codeOr(rig.jobs[how.by](tenant, job.id, by).then(() => null)))
+    agree('the answer', refusal, await codeOr(rig.jobs[how.by](job.tenant, job.id, by).then(() => null)))
     return (refusal !== null) === (how.isRefused ?? false)
   })
 }
@@ -171,24 +192,31 @@ async function removeBoth({ world, rig }: Sides, random: Random, cancelRunning: 
   const job = random.of(livingJobs(world))
   if (!job) return null
   remove(world, job, cancelRunning)
-  await rig.jobs.remove(tenant, job.id, { ...by, cancelRunning })
+  await rig.jobs.remove(job.tenant, job.id, { ...by, cancelRunning })
   return true
 }
 
-function triggering(name: string, weight: number, verdict: string): Operation {
+function triggering(
+  name: string,
+  weight: number,
+  verdict: string,
+  suits: (job: Job, world: World) => boolean = () => true,
+): Operation {
   return operation(name, weight, async ({ world, rig }, random) => {
     const job = random.of(
-      livingJobs(world).filter((each) => verdict === 'READY' || each.definition.overlap !== 'ALLOW'),
+      livingJobs(world).filter(
+        (each) => (verdict === 'READY' || each.definition.overlap !== 'ALLOW') && suits(each, world),
+      ),
     )
     if (!job) return null
-    const theirs = await rig.jobs.trigger(tenant, job.id, { payload: null, traceparent: null, actor: 'person' })
+    const theirs = await rig.jobs.trigger(job.tenant, job.id, { payload: null, traceparent: null, actor: 'person' })
     const ours = trigger(world, job, theirs.execution.executionId)
     agree('the answer to a trigger', ours, theirs.verdict)
     return ours === verdict
   })
 }
 
-function editing(
+export function editing(
   name: string,
   weight: number,
   change: (definition: Definition, random: Random, now: number) => Definition,
@@ -201,7 +229,7 @@ function editing(
     if (JSON.stringify(definition) === JSON.stringify(job.definition) || !isClear(job, definition, world)) return null
     const wish = () => ({ input: inputOf(definition), payload: null })
     const ours = edit(world, job, definition)
-    agree('the answer to a change', ours, await codeOr(rig.jobs.update(tenant, job.id, wish, by).then(() => null)))
+    agree('the answer to a change', ours, await codeOr(rig.jobs.update(job.tenant, job.id, wish, by).then(() => null)))
     return ours === null
   })
 }

@@ -10,6 +10,8 @@ import { type Fired, fire as fireInStore } from '../../../packages/server/src/st
 import { type DueSchedule, readDueSchedules } from '../../../packages/server/src/store/schedules/read-due.ts'
 import type { LedShard } from '../../../packages/server/src/store/shards/claim.ts'
 import { agree } from '../compare.ts'
+import { readFollowing } from '../observe.ts'
+import { fireFollowing } from '../oracle/followers.ts'
 import { dueJobs, fire } from '../oracle/jobs.ts'
 import { makeReady } from '../oracle/life.ts'
 import { takeUp } from '../oracle/people.ts'
@@ -132,13 +134,19 @@ export const leader = [
     return true
   }),
 
-  operation('a leader takes up what was enqueued', 4, async ({ world, rig }) => {
-    const due = [...world.enqueued.values()].filter(({ runAt }) => runAt <= world.now).map(({ id }) => id)
+  operation('a leader takes up what was enqueued', 4, async (sides) => {
+    const { world } = sides
+    return [...world.enqueued.values()].some(({ runAt }) => runAt <= world.now) ? takeUpBoth(sides) : null
+  }),
+
+  operation('a leader fires what follows', 8, async (sides) => {
+    return sides.world.following.length === 0 ? null : takeUpBoth(sides)
+  }),
+
+  operation('a leader that was replaced fires nothing that follows', 1, async ({ world, rig }) => {
     const rows = await readDueReturns(rig.database, 'submissions', windowOf(rig, world.now))
-    agree('what was enqueued', due.toSorted(), rows.map(({ executionId }) => executionId).sort())
-    if (due.length === 0) return null
-    takeUp(world, due)
-    agree('what was taken up', due.toSorted(), (await bringBack(rig, 'submissions', inOrder(rows, due))).toSorted())
+    if (rows.length === 0 || rig.formerlyLed === rig.led) return null
+    agree('what was taken up', [], await bringBack(rig, 'submissions', rows, rig.formerlyLed))
     return true
   }),
 
@@ -147,6 +155,37 @@ export const leader = [
     return true
   }),
 ]
+
+/** What was enqueued first, in the order of its time; then what follows, in the order of ids. Twice: the second time nothing is left. */
+export async function takeUpBoth(sides: Sides): Promise<boolean> {
+  const { world, rig } = sides
+  const rows = await readDueReturns(rig.database, 'submissions', windowOf(rig, world.now))
+  await learnFollowing(sides)
+  const due = [...world.enqueued.values()].filter(({ runAt }) => runAt <= world.now).map(({ id }) => id)
+  const following = world.following.map(({ id }) => id!).sort()
+  const found = rows.map(({ executionId }) => executionId)
+  agree('what was enqueued or follows', [...due, ...following].sort(), found.toSorted())
+  takeUp(world, due)
+  const done = [...due, ...fireFollowing(world)]
+  const ordered = inOrder(rows, [...due, ...following])
+  agree('what was taken up', done.toSorted(), (await bringBack(rig, 'submissions', ordered)).toSorted())
+  const again = ordered.filter(({ executionId }) => done.includes(executionId))
+  agree('what is taken up twice', [], await bringBack(rig, 'submissions', again))
+  return done.length > 0
+}
+
+/** Which id is to have what follows. Those that are alike are interchangeable. */
+async function learnFollowing({ world, rig }: Sides): Promise<void> {
+  const rows = await readFollowing(rig.database)
+  for (const following of world.following) {
+    const { follower, followed, named, runAt } = following
+    const at = rows.findIndex((row) => {
+      const isKnown = following.id === null ? !world.following.some(({ id }) => id === row.id) : following.id === row.id
+      return isKnown && row.job === follower.id && row.after === followed && row.named === named && row.runAt === runAt
+    })
+    following.id = rows[at]?.id ?? null
+  }
+}
 
 /** Does what must have no effect. */
 async function mistaken(

@@ -1,5 +1,6 @@
 /** An operation is done on both sides, and their answers are compared. */
 import { CarillonError } from '@carillon/contract'
+import { waitsForSignal } from '../oracle/runs.ts'
 import { leased } from '../oracle/upkeep.ts'
 import type { Execution, Lease, World } from '../oracle/world.ts'
 import type { Random } from '../random.ts'
@@ -33,13 +34,15 @@ export async function codeOr<T>(asked: Promise<T>): Promise<T | string> {
   }
 }
 
-/** One that runs and that suits. */
+/** One that runs and that suits. What waits for a signal no worker knows of. */
 export function someRunning(
   { world }: Sides,
   random: Random,
-  suits: (execution: Execution, lease: Lease) => boolean = () => true,
+  suits: (execution: Execution, lease: Lease, world: World) => boolean = () => true,
 ): { execution: Execution; lease: Lease } | undefined {
-  return random.of(leased(world).filter(({ execution, lease }) => suits(execution, lease)))
+  return random.of(
+    leased(world).filter(({ execution, lease }) => !waitsForSignal(execution) && suits(execution, lease, world)),
+  )
 }
 
 export function someExecution(

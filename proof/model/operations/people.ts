@@ -2,7 +2,7 @@
 import { newId } from '../../../packages/server/src/domain/identity.ts'
 import { agree } from '../compare.ts'
 import { cancel, replay } from '../oracle/people.ts'
-import type { Execution, Place } from '../oracle/world.ts'
+import { type Execution, type Place, runsOnce } from '../oracle/world.ts'
 import { tenant } from '../rig.ts'
 import { codeOr, type Operation, operation, type Sides, someExecution } from './operation.ts'
 
@@ -18,7 +18,7 @@ export const people: Operation[] = [
 
   operation('a one-shot to come is cancelled', 1, async (sides, random) => {
     const coming = [...sides.world.jobs.values()].filter(({ definition, state }) => {
-      return definition.every === null && (state === 'ACTIVE' || state === 'PAUSED')
+      return runsOnce(definition) && (state === 'ACTIVE' || state === 'PAUSED')
     })
     const job = random.of(coming.filter(({ id }) => !sides.world.executions.has(id)))
     return job === undefined ? null : (await cancelBoth(sides, job.id)) === 'CANCELLED'
@@ -58,7 +58,8 @@ function cancelling(
 
 async function cancelBoth({ world, rig }: Sides, id: string): Promise<string> {
   const ours = cancel(world, id)
-  agree('the answer to a cancel', ours, await codeOr(rig.executions.cancel(tenant, id, why)))
+  const owner = (world.executions.get(id)?.job ?? world.jobs.get(id))?.tenant ?? tenant
+  agree('the answer to a cancel', ours, await codeOr(rig.executions.cancel(owner, id, why)))
   return ours
 }
 
@@ -69,7 +70,7 @@ function replaying(name: string, weight: number, suits: (execution: Execution) =
     if (!execution) return null
     const { world, rig } = sides
     const ours = replay(world, execution)
-    const asked = rig.executions.replay(tenant, execution.id, 'person').then(() => 'REPLAYED')
+    const asked = rig.executions.replay(execution.job?.tenant ?? tenant, execution.id, 'person').then(() => 'REPLAYED')
     agree('the answer to a replay', ours, await codeOr(asked))
     return ours === verdict
   })

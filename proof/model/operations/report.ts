@@ -5,13 +5,16 @@ import type { NodeOutcome } from '../../../packages/server/src/domain/node-outco
 import { completeIn as completeInTransaction } from '../../../packages/server/src/library/complete-in.ts'
 import { agree } from '../compare.ts'
 import { completeIn, defer, report, type Said } from '../oracle/attempts.ts'
-import type { Execution, Lease } from '../oracle/world.ts'
+import { isNamed } from '../oracle/followers.ts'
+import type { Execution, Lease, World } from '../oracle/world.ts'
 import type { Random } from '../random.ts'
 import { codeOr, type Operation, operation, type Sides, someExecution, someRunning } from './operation.ts'
 import { holders } from './work.ts'
 
 const error = (name: string) => ({ name, message: 'as the model wished' })
 const anyOne = () => true
+const isStep = ({ run }: Execution) => run !== null
+const isFollowed = ({ job }: Execution, _: Lease, world: World) => job !== null && isNamed(world, job)
 
 export const reports: Operation[] = [
   ending('an attempt succeeds', 10, (random) => ({ outcome: 'SUCCEEDED', result: `{"n":${random.between(1, 99)}}` })),
@@ -24,6 +27,20 @@ export const reports: Operation[] = [
   ending('an attempt asks for a time to come back', 1, (random) => ({
     ...{ outcome: 'FAILED', errorName: 'Broken', retryAfterMs: random.between(0, 20_000) },
   })),
+  ending(
+    'a step succeeds',
+    10,
+    (random) => ({ outcome: 'SUCCEEDED', result: `{"n":${random.between(1, 99)}}` }),
+    isStep,
+  ),
+  ending('one that is followed succeeds', 5, () => ({ outcome: 'SUCCEEDED', result: '4' }), isFollowed),
+  ending(
+    'one that is followed fails',
+    3,
+    () => ({ outcome: 'FAILED', errorName: 'Broken', permanent: true }),
+    isFollowed,
+  ),
+  ending('a step fails for good', 2, () => ({ outcome: 'FAILED', errorName: 'Broken', permanent: true }), isStep),
   ending('an attempt times out', 2, () => ({ outcome: 'TIMED_OUT', errorName: 'TimedOut' })),
   ending('an attempt is stopped', 1, () => ({ outcome: 'CANCELLED' })),
   ending(
@@ -51,7 +68,7 @@ export const reports: Operation[] = [
   ending('a worker hands back what it has not begun', 2, () => ({
     ...{ outcome: 'HANDED_BACK', reason: 'NOT_STARTED', began: false },
   })),
-  ending('a worker without the handler hands back', 2, () => ({
+  ending('a worker without the handler hands back', 4, () => ({
     ...{ outcome: 'HANDED_BACK', reason: 'UNKNOWN_HANDLER', began: false },
   })),
   operation('no worker has the handler for too long', 15, async (sides, random) => {
@@ -210,7 +227,7 @@ function ending(
   name: string,
   weight: number,
   says: (random: Random) => Said,
-  suits: (execution: Execution, lease: Lease) => boolean = anyOne,
+  suits: (execution: Execution, lease: Lease, world: World) => boolean = anyOne,
 ): Operation {
   return operation(name, weight, async (sides, random) => {
     const held = someRunning(sides, random, suits)

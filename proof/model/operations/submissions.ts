@@ -28,7 +28,7 @@ export const submissions: Operation[] = [
     const runAt = world.now + random.between(1, 30_000)
     const input = { type: 'ONE_SHOT', runAt, target: { pool: work.pool, handler }, ...policyOf(work) } as const
     const { job } = await rig.submissions.create(owner, input, null)
-    createJob(world, { id: job.definition.jobId, definition: laterOf(work, runAt), jitterMs: 0 })
+    createJob(world, { id: job.definition.jobId, tenant, definition: laterOf(work, runAt), jitterMs: 0 })
     return true
   }),
 
@@ -93,6 +93,6 @@ async function submitUnderKey(
   const id = job.definition.jobId
   world.stands.set(asked.key, { id, ...ours.stand })
   if (ours.runAt <= world.now) submit(world, { id, work, runAt: ours.runAt })
-  else createJob(world, { id, definition: laterOf(work, ours.runAt), jitterMs: 0 })
+  else createJob(world, { id, tenant, definition: laterOf(work, ours.runAt), jitterMs: 0 })
   return ours.verdict
 }

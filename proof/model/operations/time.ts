@@ -31,6 +31,7 @@ function instants(world: World): number[] {
     open.map(({ expiresAt }) => expiresAt),
     open.map(({ deadlineAt }) => deadlineAt),
     [...world.enqueued.values()].map(({ runAt }) => runAt),
+    [...world.runs.values()].map(({ deadlineAt, end }) => (end === null ? deadlineAt : null)),
   ]
   return kinds.flatMap((kind) => {
     const coming = kind.filter((at): at is number => at !== null && at > world.now)

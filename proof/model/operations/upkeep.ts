@@ -2,8 +2,7 @@
 import { beginBackfill, goOn } from '../oracle/backfill.ts'
 import { pauseFailing } from '../oracle/jobs.ts'
 import { sweep } from '../oracle/upkeep.ts'
-import { isOpen, livingJobs } from '../oracle/world.ts'
-import { tenant } from '../rig.ts'
+import { type Execution, isOpen, livingJobs } from '../oracle/world.ts'
 import { type Operation, operation, type Sides } from './operation.ts'
 
 /** So many ended executions are kept: every step looks at all of them. */
@@ -36,7 +35,7 @@ export const upkeep: Operation[] = [
       ...{ includeSkipped: random.chance(0.8), concurrency: random.between(1, 4) },
     }
     const wish = { ...asked, jobId: job.id, from: iso(asked.from), to: iso(asked.to) }
-    const prepared = await rig.operations.backfill({ tenant, actor: 'person' }, wish)
+    const prepared = await rig.operations.backfill({ tenant: job.tenant, actor: 'person' }, wish)
     const { operationId } = await prepared.begin({})
     beginBackfill(world, { ...asked, id: operationId, job })
     return true
@@ -60,19 +59,31 @@ export const upkeep: Operation[] = [
   operation('history goes', 4, async ({ world, rig }, random) => {
     // Not under a backfill: what it has passed it does not look at again.
     const busy = world.backfill?.state === 'RUNNING' ? world.backfill.job : undefined
-    const ended = [...world.executions.values()].filter((each) => !isOpen(each) && each.job !== busy)
+    const ended = [...world.executions.values()].filter((each) => mayGo(each) && each.job !== busy)
     if (ended.length < mostEnded) return null
-    const gone = ended.filter(() => random.chance(0.7)).map(({ id }) => id)
+    const runs = new Set([...world.runs.values()].filter(({ end }) => end !== null && random.chance(0.7)))
+    const gone = ended.flatMap(({ id, run }) => ((run === null ? random.chance(0.7) : runs.has(run)) ? [id] : []))
     for (const id of gone) world.executions.delete(id)
+    for (const { id } of runs) {
+      world.runs.delete(id)
+      gone.push(id)
+    }
     const values = [gone]
     await rig.database.query(null, 'delete from carillon.executions where execution_id = any ($1::uuid[])', values)
     await rig.database.query(null, 'delete from carillon.endings where execution_id = any ($1::uuid[])', values)
     await rig.database.query(null, 'delete from carillon.deadlines where execution_id = any ($1::uuid[])', values)
+    await rig.database.query(null, 'delete from carillon.dag_steps where execution_id = any ($1::uuid[])', values)
+    await rig.database.query(null, 'delete from carillon.dag_runs where execution_id = any ($1::uuid[])', values)
     return true
   }),
 ]
 
-async function sweepBoth({ world, rig }: Sides): Promise<void> {
+/** A run goes as a whole. */
+function mayGo(execution: Execution): boolean {
+  return execution.run === null ? !isOpen(execution) : execution.run.end !== null
+}
+
+export async function sweepBoth({ world, rig }: Sides): Promise<void> {
   sweep(world)
   pauseFailing(world)
   await rig.sweep()

@@ -55,7 +55,7 @@ export const work = [
     return held === undefined ? null : !(await beginBoth(sides, held.execution.id, held.lease.fence - 1))
   }),
 
-  operation('a handler gives a sign of life', 3, async (sides, random) => {
+  operation('a handler gives a sign of life', 5, async (sides, random) => {
     const held = someRunning(sides, random)
     if (!held) return null
     const progress = random.chance(0.7) ? JSON.stringify({ step: random.between(1, 99) }) : null

@@ -1,14 +1,18 @@
 /** Jobs: created, fired, changed, paused, resumed, triggered, deleted. */
 import { occurrenceId, oneShotId } from '../../../packages/server/src/domain/identity.ts'
-import { after, birth, finish, stop } from './life.ts'
+import { type AfterRefusal, afterRefusal } from './followers.ts'
+import { after, birth, endUnfollowed, finish, stop } from './life.ts'
 import { admit, countAll } from './overlap.ts'
 import { nextAfter, occurrencesFrom, occursAt, passedInPause, planOf, type Skip, skipOf } from './schedule.ts'
 import { type Definition, dueOf, type Execution, executionsOf, isOpen, type Job, nameOf, type World } from './world.ts'
 
-export function createJob(world: World, born: { id: string; definition: Definition; jitterMs: number }): Job {
-  const { id, definition, jitterMs } = born
+export function createJob(
+  world: World,
+  born: { id: string; tenant: string; definition: Definition; jitterMs: number },
+): Job {
+  const { id, tenant, definition, jitterMs } = born
   const job: Job = {
-    ...{ id, name: nameOf(world, 'job '), definition, version: 1, state: 'ACTIVE', jitterMs, fires: 0 },
+    ...{ id, tenant, name: nameOf(world, 'job '), definition, version: 1, state: 'ACTIVE', jitterMs, fires: 0 },
     nominal: definition.every === null ? definition.runAt : nextAfter(definition, world.now),
     ...{ updatedAt: world.now, counted: new Set(), timesChanged: false },
   }
@@ -42,7 +46,7 @@ export function fire(world: World, job: Job): void {
       expiresAt: after(dueAt, work.startWithinSec),
     })
     const isNewest = i === plan.fire.length - 1
-    if (definition.overlap === 'REPLACE' && !isNewest) finish(world, execution, 'CANCELLED', 'REPLACED')
+    if (definition.overlap === 'REPLACE' && !isNewest) endUnfollowed(world, execution, 'CANCELLED', 'REPLACED')
     else admit(world, job, execution)
   })
   job.fires += plan.fire.length
@@ -71,7 +75,7 @@ function changeState(world: World, job: Job, state: Job['state']): void {
   if (state === 'DELETED' || state === 'GONE') job.nominal = null
 }
 
-export type Refusal = 'STATE_CONFLICT' | 'SCHEDULE_NEVER_FIRES' | 'VERSION_MISMATCH'
+export type Refusal = AfterRefusal | 'STATE_CONFLICT' | 'SCHEDULE_NEVER_FIRES' | 'VERSION_MISMATCH'
 
 export function pause(world: World, job: Job): Refusal | null {
   if (job.state === 'COMPLETED') return 'STATE_CONFLICT'
@@ -83,7 +87,8 @@ export function resume(world: World, job: Job): Refusal | null {
   if (job.state === 'COMPLETED') return 'STATE_CONFLICT'
   if (job.state === 'ACTIVE') return null
   settle(world, job)
-  changeState(world, job, job.nominal === null ? 'COMPLETED' : 'ACTIVE')
+  const isOver = job.nominal === null && job.definition.after === null
+  changeState(world, job, isOver ? 'COMPLETED' : 'ACTIVE')
   return null
 }
 
@@ -121,12 +126,14 @@ export function trigger(world: World, job: Job, id: string): 'READY' | 'WAIT' | 
  */
 export function edit(world: World, job: Job, definition: Definition, version = job.version): Refusal | null {
   if (version !== job.version) return 'VERSION_MISMATCH'
+  const refusal = afterRefusal(world, job.tenant, definition, job)
+  if (refusal !== null) return refusal
   const old = job.definition
   const { now } = world
   const sameTimes = JSON.stringify(timesOf(old)) === JSON.stringify(timesOf(definition))
   const isOver = job.state === 'COMPLETED' && sameTimes && old.maxFires === definition.maxFires
   if (!isOver && definition.maxFires !== null && definition.maxFires <= job.fires) return 'SCHEDULE_NEVER_FIRES'
-  const moves = !isOver && !(sameTimes && job.nominal !== null)
+  const moves = !isOver && definition.after === null && !(sameTimes && job.nominal !== null)
   if (moves && nextAfter(definition, now) === null && !staysAt(world, job, definition)) return 'SCHEDULE_NEVER_FIRES'
   if (moves) {
     const state = job.state === 'COMPLETED' ? 'ACTIVE' : job.state

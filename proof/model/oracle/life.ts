@@ -1,6 +1,17 @@
 /** How an execution moves from place to place, whoever moves it. */
+import { follow } from './followers.ts'
 import { release } from './overlap.ts'
-import { type End, type Execution, type Job, type Lease, nameOf, type Place, type Work, type World } from './world.ts'
+import {
+  type End,
+  type Execution,
+  type Job,
+  type Lease,
+  nameOf,
+  type Place,
+  runsOnce,
+  type Work,
+  type World,
+} from './world.ts'
 
 export interface Birth {
   id: string
@@ -16,14 +27,16 @@ export interface Birth {
 /** A new execution that stands nowhere yet: the caller puts it in its place. */
 export function birth(world: World, from: Birth): Execution {
   const { job, work } = from
-  const recurring = job?.definition.every != null
+  const recurring = job !== null && !runsOnce(job.definition)
   const execution: Execution = {
-    ...{ id: from.id, name: nameOf(world, 'execution '), job, origin: from.origin, work, lane: from.lane ?? work.lane },
+    ...{ id: from.id, name: nameOf(world, 'execution '), job, run: null, origin: from.origin, work },
+    lane: from.lane ?? work.lane,
     version: recurring ? job.version : null,
     ...{ scheduledFor: from.scheduledFor, dueAt: from.dueAt, firedAt: world.now, expiresAt: from.expiresAt },
     deadlineAt: after(world.now, work.deadlineSec),
     place: { in: 'waiting' },
-    ...{ attempt: 0, releases: 0, progress: null, result: null, fence: null, workerId: null, startedAt: null },
+    ...{ attempt: 0, releases: 0, progress: null, result: null, inputs: null, fence: null },
+    ...{ workerId: null, startedAt: null },
     ...{ skipped: null, told: [], timeline: [], unknownHandlerSince: null, freeReturns: 0 },
   }
   world.executions.set(execution.id, execution)
@@ -43,8 +56,14 @@ export function comeBack(execution: Execution, due: number, shows: Extract<Place
   execution.place = { in: 'retries', due, shows }
 }
 
-/** Ends it for good, and lets go what waited for that. */
+/** Ends it for good, lets go what waited for that, and is followed. */
 export function finish(world: World, execution: Execution, state: End, reason: string | null): void {
+  endUnfollowed(world, execution, state, reason)
+  follow(world, execution)
+}
+
+/** As above; but nothing follows what never was anything but ended. */
+export function endUnfollowed(world: World, execution: Execution, state: End, reason: string | null): void {
   execution.place = { in: 'ledger', state, reason, finishedAt: world.now }
   world.ends.add(reason === null ? state : `${state} ${reason}`)
   if (state === 'DEAD') world.died.push(execution)
@@ -94,7 +113,8 @@ export function lease(world: World, pool: string, slots: Slot[]): { execution: E
     .slice(0, slots.length)
   return queue.flatMap(({ execution }, i) => {
     if (isExpired(world, execution)) {
-      finish(world, execution, 'SKIPPED', 'EXPIRED')
+      // A step is left to the sweeper.
+      if (execution.run === null) finish(world, execution, 'SKIPPED', 'EXPIRED')
       return []
     }
     const { work } = execution

@@ -9,6 +9,7 @@ import {
   isOpen,
   type Job,
   nameOf,
+  runsOnce,
   type Stand,
   type Work,
   type World,
@@ -54,12 +55,14 @@ export function cancel(world: World, id: string): 'CANCELLED' | 'CANCELLING' | '
 
 /** A one-shot that has not fired. */
 function isComing(job: Job | undefined): job is Job {
-  return job?.definition.every === null && (job.state === 'ACTIVE' || job.state === 'PAUSED')
+  return job !== undefined && runsOnce(job.definition) && (job.state === 'ACTIVE' || job.state === 'PAUSED')
 }
 
 /** Brings a dead or cancelled one back with all its attempts: a new life, without the times of the first one. */
 export function replay(world: World, execution: Execution): 'REPLAYED' | 'STATE_CONFLICT' | 'OVERLAP_FORBIDDEN' {
   const { place, job } = execution
+  // What waited for a step has been told how it ended: its run is retried instead.
+  if (execution.run) return 'STATE_CONFLICT'
   if (place.in !== 'ledger' || (place.state !== 'DEAD' && place.state !== 'CANCELLED')) return 'STATE_CONFLICT'
   if (job && isBusy(job)) return 'OVERLAP_FORBIDDEN'
   anew(execution)
@@ -150,7 +153,7 @@ function takeBack(world: World, id: string): void {
 /** A submission that is to run later is a job until then. */
 export function laterOf(work: Work, runAt: number): Definition {
   return {
-    ...{ key: null, every: null, runAt, startAt: null, endAt: null, maxFires: null, jitterSec: 0 },
+    ...{ key: null, every: null, runAt, after: null, startAt: null, endAt: null, maxFires: null, jitterSec: 0 },
     ...{ misfire: 'FIRE_ONCE', misfireAfterSec: 60, maxCatchUp: 1_000, graceSec: null },
     ...{ overlap: 'ALLOW', pauseAfterFailures: null, work },
   }

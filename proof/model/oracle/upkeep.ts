@@ -1,6 +1,7 @@
 /** What nobody reports: lost workers, overdue attempts, start windows, deadlines. */
 import { report } from './attempts.ts'
 import { finish, flag, isExpired } from './life.ts'
+import { expireRuns } from './runs.ts'
 import { type Execution, type Lease, openOnes, type World } from './world.ts'
 
 /** Both sides are told the same times. */
@@ -18,6 +19,7 @@ export function sweep(world: World): void {
   const watchedMs = now - watch.since
   const overdue = leased(world).filter(({ execution, lease }) => isOverdue(world, execution, lease, watchedMs))
   expire(world)
+  expireRuns(world)
   if (watchedMs >= reportAgainMs) {
     for (const { execution, lease } of overdue) report(world, execution, lease.fence, { outcome: 'TIMED_OUT' })
   }

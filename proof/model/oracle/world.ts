@@ -3,6 +3,9 @@
  * its state; nothing is stored twice, so the oracle cannot contradict itself. Times are milliseconds since 1970.
  */
 
+import type { Following } from './followers.ts'
+import type { Run } from './graph.ts'
+
 export type End = 'SUCCEEDED' | 'DEAD' | 'CANCELLED' | 'SKIPPED'
 export type Failure = 'FAILED' | 'TIMED_OUT' | 'WORKER_LOST'
 
@@ -27,11 +30,13 @@ export interface Work {
 }
 
 export interface Definition {
-  /** Unique among the jobs that are not deleted. */
+  /** Unique among the jobs of a tenant that are not deleted. */
   key: string | null
-  /** Null: it runs once, at `runAt`. */
+  /** Neither this nor `after`: it runs once, at `runAt`. */
   every: { ms: number; anchor: number; as: 'INTERVAL' | 'CRON' } | null
   runAt: number | null
+  /** It runs whenever an execution of another job has ended so. The job by its id or key. */
+  after: { job: string; on: 'SUCCEEDED' | 'FAILED' | 'ENDED' } | null
   startAt: number | null
   endAt: number | null
   maxFires: number | null
@@ -48,6 +53,7 @@ export interface Definition {
 export interface Job {
   id: string
   name: string
+  tenant: string
   definition: Definition
   version: number
   /** GONE: a one-shot that has fired or was taken back. */
@@ -80,6 +86,8 @@ export interface Lease {
 }
 
 export type Place =
+  /** A step whose time has not come. Held: it could go on, but its run is paused. */
+  | { in: 'blocked'; held: boolean }
   | { in: 'ready'; turn: number }
   | { in: 'waiting' }
   | { in: 'retries'; due: number; shows: Failure | 'PENDING' }
@@ -89,10 +97,12 @@ export type Place =
 export interface Execution {
   id: string
   name: string
-  /** Null: a submission. */
+  /** Null: a submission, or a step. */
   job: Job | null
+  /** Of a step. */
+  run: Run | null
   version: number | null
-  origin: 'SCHEDULE' | 'TRIGGER' | 'BACKFILL' | 'SUBMIT'
+  origin: 'SCHEDULE' | 'TRIGGER' | 'BACKFILL' | 'SUBMIT' | 'DAG'
   work: Work
   lane: number
   scheduledFor: number
@@ -106,6 +116,8 @@ export interface Execution {
   releases: number
   progress: string | null
   result: string | null
+  /** What a step was given of those it depends on. */
+  inputs: string | null
   /** Of the lease that ended last. */
   fence: number | null
   workerId: string | null
@@ -153,6 +165,8 @@ export interface World {
   executions: Map<string, Execution>
   jobs: Map<string, Job>
   enqueued: Map<string, Enqueued>
+  following: Following[]
+  runs: Map<string, Run>
   stands: Map<string, Stand>
   /** When each known worker was heard of last. */
   workers: Map<string, number>
@@ -167,7 +181,7 @@ export interface World {
   /** What went DEAD in this step. */
   died: Execution[]
   names: number
-  /** Every end with its reason that there has been. */
+  /** Every end with its reason that there has been, of executions and of runs. */
   ends: Set<string>
 }
 
@@ -177,6 +191,8 @@ export function emptyWorld(now: number): World {
     executions: new Map(),
     jobs: new Map(),
     enqueued: new Map(),
+    following: [],
+    runs: new Map(),
     stands: new Map(),
     workers: new Map(),
     pausedPools: new Set(),
@@ -214,4 +230,8 @@ export function dueOf({ state, nominal, jitterMs }: Job): number | null {
 
 export function nameOf(world: World, kind: string): string {
   return `${kind}${++world.names}`
+}
+
+export function runsOnce({ every, after }: Definition): boolean {
+  return every === null && after === null
 }

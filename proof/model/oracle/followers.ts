@@ -23,13 +23,12 @@ export function isNamed(world: World, { id, definition: { key } }: Job): boolean
   )
 }
 
-/** What has just ended is followed. What was SKIPPED did not run. */
+/** What has just ended is followed. What was SKIPPED did not run, and a deleted job is over. */
 export function follow(world: World, { id, job, place }: Execution): void {
-  if (job === null || place.in !== 'ledger' || place.state === 'SKIPPED') return
+  if (job === null || job.state === 'DELETED' || place.in !== 'ledger' || place.state === 'SKIPPED') return
   for (const follower of livingJobs(world)) {
     const { after, work } = follower.definition
     if (after === null || follower.tenant !== job.tenant) continue
-    // A job that was deleted is still known by the key it had.
     const isIt = after.job === job.id || after.job === job.definition.key
     const isMeant = after.on === 'ENDED' || (after.on === 'SUCCEEDED') === (place.state === 'SUCCEEDED')
     if (!isIt || !isMeant) continue

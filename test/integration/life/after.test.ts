@@ -206,6 +206,22 @@ describe('a job that runs after another', () => {
     await expectClean()
   })
 
+  it('does not follow what a deleted job still runs, and follows the next one with its key', async () => {
+    const first = await followed({ hold: 'deleted' })
+    const second = await follow(first.key!, { on: 'ENDED' })
+    const running = await carillon.trigger(first.jobId)
+    await until(async () => (await carillon.executions.get(running.executionId))?.state === 'RUNNING')
+    await carillon.unschedule(first.jobId)
+    gateOf('deleted').resolve()
+    await running.result()
+    const next = await carillon.schedule(source, {}, { key: first.key!, cron: '0 0 1 1 *' })
+    const again = await carillon.trigger(next.jobId)
+    await again.result()
+    await ended(second.jobId, 1)
+    expect(given.get(second.jobId)).toMatchObject([{ executionId: again.executionId }])
+    await expectClean()
+  })
+
   it('does not follow a job of another tenant that has the same key', async () => {
     const first = await followed()
     const second = await follow(first.key!)

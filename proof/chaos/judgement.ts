@@ -50,6 +50,7 @@ export async function judgeStage(stage: Stage, observed: Observed): Promise<Judg
     followers: await readFollowers(ask),
     spans: await readSpans(ask),
     runs: await stage.runs(),
+    signals: [],
     leases: null,
     silenced: [],
     slackMs,

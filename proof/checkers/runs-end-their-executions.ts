@@ -65,8 +65,9 @@ function endProblems(
     ]
   }
   if (run === undefined || !isWhole(row)) return []
-  // Whoever cancels it leaves its run the time to end.
-  if (row.state === 'CANCELLED' && row.finishedAt! < endOfRun)
+  const waits = row.transitions.some(({ to, fence }) => to === 'DEFERRED' && fence === row.fence)
+  // Once it waits, whoever cancels it leaves its run the time to end.
+  if (row.state === 'CANCELLED' && waits && row.finishedAt! < endOfRun)
     return [`was CANCELLED at ${row.finishedAt}, before its run ended at ${endOfRun}`]
   return []
 }

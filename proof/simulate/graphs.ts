@@ -29,7 +29,7 @@ export function drawSteps(random: Random): DagStep[] {
 export function drawInnerSteps(random: Random, key: (typeof innerKeys)[number]): DagStep[] {
   const steps = Array.from({ length: random.whole(1, 3) }, (_, place): DagStep => {
     const dependsOn = drawEarlier(random, place)
-    const work = random.chance(0.3) ? drawItems(random, dependsOn) : drawHandler(random)
+    const work = random.chance(0.3) ? drawItems(random, dependsOn, { graphs: false }) : drawHandler(random)
     return { ...drawWait(random, place, dependsOn), ...work }
   })
   if (key === innerKeys[0]) return steps
@@ -51,7 +51,7 @@ function drawWait(random: Random, place: number, dependsOn: string[]): Pick<DagS
 function drawWork(random: Random, dependsOn: string[]): Omit<DagStep, 'name'> {
   const lot = random.whole(1, 100)
   if (lot <= 10) return { waitFor: 'SIGNAL', timeoutSec: random.whole(3, 15) }
-  if (lot <= 27) return drawItems(random, dependsOn)
+  if (lot <= 27) return drawItems(random, dependsOn, { graphs: true })
   if (lot > 35) return drawHandler(random)
   const payload = random.chance(0.5) ? { payload: { fails: false } } : {}
   return { ...drawRunPolicy(random), target: { dag: random.pick(innerKeys) }, ...payload }
@@ -62,9 +62,9 @@ function drawHandler(random: Random): Omit<DagStep, 'name'> {
 }
 
 /** The list comes from a step before, or from the payload of the run. */
-function drawItems(random: Random, dependsOn: string[]): Omit<DagStep, 'name'> {
+function drawItems(random: Random, dependsOn: string[], { graphs }: { graphs: boolean }): Omit<DagStep, 'name'> {
   const from = dependsOn.length > 0 && random.chance(0.8) ? `results.${random.pick(dependsOn)}` : 'payload'
-  const runsGraph = random.chance(0.15)
+  const runsGraph = graphs && random.chance(0.15)
   return {
     ...(runsGraph ? drawRunPolicy(random) : drawPolicy(random)),
     target: runsGraph ? { dag: innerKeys[0] } : { handler: handlerName },

@@ -74,6 +74,8 @@ export interface LedgerRow {
   payload: unknown
   /** Of a step, and of what stands for a run. */
   result: unknown
+  /** Its name, of what stands for a run. */
+  error: string | null
   /** Transitions out of the ordinary, oldest first: the ledger's `history`. A success is none. */
   transitions: LedgerTransition[]
 }

@@ -17,7 +17,8 @@ const ledgerSql = `
     coalesce((p.policy #>> '{retryPolicy,maxAttempts}')::int, ${defaults.retryPolicy.maxAttempts}) "maxAttempts",
     coalesce(p.policy ->> 'delivery', '${defaults.delivery}') delivery,
     coalesce(e.history, '[]') transitions, case when e.origin = 'DAG' then e.payload end payload,
-    case when e.origin = 'DAG' or e.handler = 'carillon.dag' then e.result end result
+    case when e.origin = 'DAG' or e.handler = 'carillon.dag' then e.result end result,
+    case when e.handler = 'carillon.dag' then e.error ->> 'name' end error
   from carillon.executions e
   left join carillon.running r on r.execution_id = e.execution_id
   left join carillon.retries t on t.execution_id = e.execution_id

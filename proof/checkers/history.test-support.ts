@@ -57,6 +57,7 @@ export function occurrence(n: number, change: Partial<LedgerRow> = {}): Life {
     skippedCount: null,
     payload: null,
     result: null,
+    error: null,
     transitions: [],
     ...change,
   }

@@ -7,7 +7,8 @@ import { returnedBy } from './step-results.ts'
 
 export const runsEndTheirExecutions: Checker = {
   name: 'runs-end-their-executions',
-  promise: 'An execution that stands for a run starts it once, however often it is tried, and ends as the run does.',
+  promise:
+    'An execution that stands for a run starts it once, however often it is tried, and ends as the run does; no trouble fails it.',
   check(history) {
     const byExecution = runsByExecution(history.runs)
     const byRun = Map.groupBy(stepsOf(history), ({ run }) => run.runId)
@@ -33,6 +34,9 @@ export const runsEndTheirExecutions: Checker = {
       })
   },
 }
+
+/** Errors of a run that FAILED, and of a time that was over. */
+const endsOfRuns = new Set<string | null>(['RunFailed', 'TimedOut'])
 
 function isLast({ steps, fanOut }: DagRunRow, { asked }: Step): boolean {
   return fanOut || !steps.some(({ dependsOn }) => dependsOn.includes(asked.name))
@@ -64,6 +68,9 @@ function endProblems(
       ...(row.finishedAt! >= endOfRun ? [] : [`ended at ${row.finishedAt}, before its run at ${endOfRun}`]),
     ]
   }
+  // What can never be started has another reason.
+  if (row.state === 'DEAD' && row.reason === 'ATTEMPTS_USED_UP' && !endsOfRuns.has(row.error))
+    return [`is DEAD because of ${row.error}, which is nothing that its run came to`]
   if (run === undefined || !isWhole(row)) return []
   const waits = row.transitions.some(({ to, fence }) => to === 'DEFERRED' && fence === row.fence)
   // Once it waits, whoever cancels it leaves its run the time to end.

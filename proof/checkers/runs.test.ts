@@ -39,6 +39,7 @@ function skipped(when: string, reason: string): Made {
         return
       }
       Object.assign(part!.row, { state: 'DEAD', reason: 'ATTEMPTS_USED_UP', maxAttempts: 1, result: null })
+      part!.row.error = 'RunFailed'
       part!.row.transitions.push(transition({ at: part!.row.finishedAt!, to: 'FAILED', fence: 10 }))
       for (const run of made.runs) Object.assign(run, { state: 'FAILED', reason: 'STEP_FAILED', failedCount: 1 })
     },
@@ -132,6 +133,16 @@ describe('found is', () => {
       'a step that has SUCCEEDED though the run of its graph has not',
       'runs-end-their-executions',
       changed(inner, ({ runs }) => void Object.assign(runs[1]!, { state: 'FAILED', reason: 'STEP_FAILED' })),
+    ],
+    [
+      'a step that failed because a connection was lost',
+      'runs-end-their-executions',
+      changed(
+        () => skipped('results.first.n > 4', 'CONDITION_FAILED'),
+        ({ lives }) => {
+          lives.part!.row.error = 'ConnectionLostError'
+        },
+      ),
     ],
     [
       'a step that ended before the run of its graph',

@@ -10,8 +10,10 @@ export interface History {
   to: number
   /** The whole ledger. */
   executions: LedgerRow[]
-  /** Every run of a graph. Its steps are executions of the ledger. */
+  /** Every run of a graph, and of the items of a list. Its steps are executions of the ledger. */
   dagRuns: DagRunRow[]
+  /** Signals that clients have sent to steps that wait for one. */
+  signals: Signal[]
   /** Jobs that follow another one by its id, as they were created. */
   followers: Follower[]
   /** What each recurring job was, span by span, without gaps from its creation on. */
@@ -68,6 +70,12 @@ export interface LedgerRow {
   fence: number | null
   skippedLast: number | null
   skippedCount: number | null
+  /** Of a step. */
+  payload: unknown
+  /** Of a step, and of what stands for a run. */
+  result: unknown
+  /** Its name, of what stands for a run. */
+  error: string | null
   /** Transitions out of the ordinary, oldest first: the ledger's `history`. A success is none. */
   transitions: LedgerTransition[]
 }
@@ -83,6 +91,15 @@ export interface LedgerTransition {
 
 export interface DagRunRow {
   runId: string
+  createdAt: number
+  /** The execution that has started it and ends as it does. */
+  startedBy: string | null
+  /** Its steps are the items of a list. */
+  fanOut: boolean
+  /** How many steps may be ready or running at once; null: all. */
+  concurrency: number | null
+  /** With so many failures it has SUCCEEDED all the same. */
+  maxFailures: number
   payload: unknown
   state: 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED'
   reason: string | null
@@ -99,7 +116,23 @@ export interface DagStepRow {
   name: string
   dependsOn: string[]
   runIf: 'ALL_SUCCEEDED' | 'ALL_DONE' | 'ANY_FAILED'
+  /** A condition on results. */
+  when: string | null
   allowFailure: boolean
+  /** It has no target, but waits for a signal. */
+  waitFor: 'SIGNAL' | null
+  timeoutSec: number | null
+  /** The way to the list over whose items it runs. */
+  forEach: string | null
+}
+
+export interface Signal {
+  /** The step. */
+  executionId: string
+  at: number
+  payload: unknown
+  /** UNKNOWN: nothing was answered, it may have counted or not. */
+  answer: 'ACCEPTED' | 'REFUSED' | 'UNKNOWN'
 }
 
 export interface Follower {

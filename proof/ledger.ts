@@ -1,7 +1,7 @@
 /** The ledger as the checkers read it, from the tables of a stopped or healed installation. */
 import { type DagStep, defaults } from '@carillon/contract'
 import { stepId } from '../packages/server/src/domain/identity.ts'
-import type { DagRunRow, Follower, LedgerRow } from './history.ts'
+import type { DagRunRow, DagStepRow, Follower, LedgerRow } from './history.ts'
 
 /** Runs one statement and answers its rows. */
 export type Ask = (text: string) => Promise<Record<string, unknown>[]>
@@ -16,7 +16,9 @@ const ledgerSql = `
       else t.state end, 'PENDING') state,
     coalesce((p.policy #>> '{retryPolicy,maxAttempts}')::int, ${defaults.retryPolicy.maxAttempts}) "maxAttempts",
     coalesce(p.policy ->> 'delivery', '${defaults.delivery}') delivery,
-    coalesce(e.history, '[]') transitions
+    coalesce(e.history, '[]') transitions, case when e.origin = 'DAG' then e.payload end payload,
+    case when e.origin = 'DAG' or e.handler = 'carillon.dag' then e.result end result,
+    case when e.handler = 'carillon.dag' then e.error ->> 'name' end error
   from carillon.executions e
   left join carillon.running r on r.execution_id = e.execution_id
   left join carillon.retries t on t.execution_id = e.execution_id
@@ -27,9 +29,14 @@ const ledgerSql = `
   order by e.execution_id`
 
 export async function readLedger(ask: Ask): Promise<LedgerRow[]> {
-  const rows = (await ask(ledgerSql)) as unknown as LedgerRow[]
+  const rows = (await ask(ledgerSql)) as unknown as (Omit<LedgerRow, 'payload' | 'result'> & {
+    payload: string | null
+    result: string | null
+  })[]
   return rows.map((row) => ({
     ...row,
+    payload: parsed(row.payload),
+    result: parsed(row.result),
     transitions: row.transitions.map(({ at, to, reason = null, fence = null, after = null }) => ({
       ...{ at, to, reason, fence, after },
     })),
@@ -46,24 +53,37 @@ export async function readFollowers(ask: Ask): Promise<Follower[]> {
 }
 
 const dagRunsSql = `
-  select r.execution_id "runId", r.payload, r.steps, coalesce(r.state, 'RUNNING') state, r.reason, r.cancel_reason "cancelReason",
-    r.failed_count "failedCount", carillon.ms(r.finished_at)::float8 "finishedAt"
+  select r.execution_id "runId", carillon.ms(r.created_at)::float8 "createdAt", r.started_by "startedBy", r.fan_out "fanOut", r.concurrency,
+    r.max_failures "maxFailures", r.payload, r.steps, r.step_count "stepCount", coalesce(r.state, 'RUNNING') state, r.reason,
+    r.cancel_reason "cancelReason", r.failed_count "failedCount", carillon.ms(r.finished_at)::float8 "finishedAt"
   from carillon.dag_runs r order by r.execution_id`
+
+type StoredRun = Omit<DagRunRow, 'payload' | 'steps'> & { payload: string | null; steps: string; stepCount: number }
 
 /** A run has its steps in the order of their numbers. */
 export async function readDagRuns(ask: Ask): Promise<DagRunRow[]> {
-  const rows = (await ask(dagRunsSql)) as unknown as (Omit<DagRunRow, 'payload' | 'steps'> & {
-    payload: string | null
-    steps: string
-  })[]
-  return rows.map(({ payload, steps, ...row }) => ({
-    ...row,
-    payload: payload === null ? null : JSON.parse(payload),
-    steps: (JSON.parse(steps) as DagStep[]).map(
-      ({ name, dependsOn = [], runIf = 'ALL_SUCCEEDED', allowFailure = false }, number) => ({
-        executionId: stepId(row.runId, number),
-        ...{ name, dependsOn, runIf, allowFailure },
-      }),
-    ),
-  }))
+  const rows = (await ask(dagRunsSql)) as unknown as StoredRun[]
+  return rows.map(({ payload, steps: text, stepCount, ...row }) => {
+    const steps = JSON.parse(text) as DagStep[]
+    const asked = row.fanOut ? Array.from({ length: stepCount }, (_, n) => itemOf(steps[0]!, n)) : steps
+    return { ...row, payload: parsed(payload), steps: asked.map((step, number) => stepOf(row.runId, step, number)) }
+  })
+}
+
+/** Of a fan-out one step is kept, which stands for all. */
+function itemOf({ name, ...step }: DagStep, number: number): DagStep {
+  return { ...step, name: `${name}.${number}` }
+}
+
+function stepOf(runId: string, step: DagStep, number: number): DagStepRow {
+  const { name, dependsOn = [], runIf = 'ALL_SUCCEEDED', when = null, allowFailure = false } = step
+  const { waitFor = null, timeoutSec = null, forEach = null } = step
+  return {
+    executionId: stepId(runId, number),
+    ...{ name, dependsOn, runIf, when, allowFailure, waitFor, timeoutSec, forEach },
+  }
+}
+
+function parsed(text: string | null): unknown {
+  return text === null ? null : JSON.parse(text)
 }

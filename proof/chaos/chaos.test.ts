@@ -75,6 +75,8 @@ it.concurrent('finds out when rows are lost and overlap is not checked', async (
   const found = new Set(violations.map(({ checker }) => checker))
   // verify may find the lost submissions too: nodes write down what they acknowledged a few seconds later.
   found.delete('verify')
+  // Among the lost ones may be some that stand for a run, or follow another.
+  for (const checker of ['ends-are-followed', 'runs-end-their-executions']) found.delete(checker)
   expect([...found].sort()).toEqual([
     'acknowledged-is-kept',
     'forbid-never-overlaps',

@@ -103,8 +103,8 @@ async function disturb(stage: Stage, options: ChaosOptions): Promise<ChaosResult
     log('nothing more is asked for; what is left is waited for')
     await settled(stage, signal)
     const { troubles } = runner
-    const { acknowledged, unanswered } = load
-    const judgement = await judgeStage(stage, { from, to, acknowledged, troubles, recoveryMs, bounds })
+    const { acknowledged, signals, unanswered } = load
+    const judgement = await judgeStage(stage, { from, to, acknowledged, signals, troubles, recoveryMs, bounds })
     return { ...judgement, faults: runner.counts(), acknowledged: acknowledged.length, unanswered }
   } finally {
     await load.close()

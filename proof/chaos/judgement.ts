@@ -2,7 +2,8 @@
 import { brokenInvariants } from '../../test/support/store-invariants.ts'
 import { HealthyTime } from '../checkers/healthy-time.ts'
 import { judge } from '../checkers/index.ts'
-import type { Acknowledged, Bounds, History, LedgerRow, Trouble, Violation } from '../history.ts'
+import { countGraphs, type GraphCounts } from '../graph-counts.ts'
+import type { Acknowledged, Bounds, History, LedgerRow, Signal, Trouble, Violation } from '../history.ts'
 import { readDagRuns, readFollowers, readLedger } from '../ledger.ts'
 import { readSpans } from '../spans.ts'
 import { compareOccurrences } from './occurrences.ts'
@@ -13,6 +14,7 @@ export interface Observed {
   from: number
   to: number
   acknowledged: Acknowledged[]
+  signals: Signal[]
   troubles: Trouble[]
   recoveryMs: number
   bounds: Bounds
@@ -27,8 +29,8 @@ export interface Judgement {
   fired: number
   /** By their end. */
   states: Record<string, number>
-  /** Runs of graphs, by their end. */
-  dagRuns: Record<string, number>
+  /** What runs of graphs and jobs after others came to. */
+  graphs: GraphCounts
   /** Runs that were begun again: after a lost worker or answer, as promised. */
   repeated: number
   /** The longest time in which nothing was fired or finished anywhere. */
@@ -73,7 +75,7 @@ export async function judgeStage(stage: Stage, observed: Observed): Promise<Judg
     violations,
     fired: history.executions.filter(({ state }) => state !== 'SKIPPED').length,
     states: countBy(history.executions.map(({ state }) => state)),
-    dagRuns: countBy(history.dagRuns.map(({ state }) => state)),
+    graphs: countGraphs(history),
     repeated: repeatedIn(history),
     longestGapMs: longestGap(history.executions, observed),
     healthyMs: new HealthyTime(observed).between(observed.from, observed.to),
@@ -95,16 +97,24 @@ export function evidence({ executions, runs, troubles }: History, subject: strin
   ]
 }
 
-/** Their steps are tried until they succeed, and nobody cancels one: counted without knowing how steps wait for each other. */
+/**
+ * Their steps are tried until they succeed, and nobody cancels one: counted without knowing how steps wait for each other. Runs that jobs
+ * start may be replaced.
+ */
 function unfinishedRuns({ dagRuns, executions }: History): Violation[] {
-  const states = new Map(executions.map(({ executionId, state }) => [executionId, state]))
-  return dagRuns.flatMap(({ runId, state, steps }) => {
-    const done = steps.filter(({ executionId }) => states.get(executionId) === 'SUCCEEDED').length
+  const rows = new Map(executions.map((row) => [row.executionId, row]))
+  const isDone = (row: LedgerRow | undefined) => row?.state === 'SUCCEEDED' || byCondition.has(row?.reason ?? null)
+  return dagRuns.flatMap(({ runId, state, steps, startedBy }) => {
+    if (startedBy !== null && rows.get(startedBy)?.state !== 'SUCCEEDED') return []
+    const done = steps.filter(({ executionId }) => isDone(rows.get(executionId))).length
     if (state === 'SUCCEEDED' && done === steps.length) return []
-    const problem = `is ${state}, ${done} of its ${steps.length} steps SUCCEEDED`
+    const problem = `is ${state}, ${done} of its ${steps.length} steps are done`
     return [{ checker: 'runs-succeed', subject: runId, problem }]
   })
 }
+
+/** Why a step is skipped without a failure. */
+const byCondition = new Set<string | null>(['CONDITION_FALSE', 'DEPENDENCY_SKIPPED'])
 
 function occurrenceViolations({ missed, doubled }: Occurrences): Violation[] {
   return [...missed, ...doubled].map((finding) => ({ checker: 'occurrences', ...finding }))

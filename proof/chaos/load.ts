@@ -7,10 +7,11 @@
 import { setTimeout as after } from 'node:timers/promises'
 import { silentLogger } from '@carillon/contract/process'
 import { type Client, createClient } from '@carillon/sdk'
-import type { Acknowledged } from '../history.ts'
+import type { Acknowledged, Signal } from '../history.ts'
 import type { Random } from '../simulate/random.ts'
-import { drawGraph } from './graph-mix.ts'
+import { drawGraph, followersOf, graphJobs, innerGraph } from './graph-mix.ts'
 import { recurringJobs } from './job-mix.ts'
+import { Signaller } from './signaller.ts'
 import type { Stage } from './stage.ts'
 import { work } from './worker-process.ts'
 
@@ -27,6 +28,9 @@ const submitEveryMs = 250
 const submitAtOnce = 10
 const changeEveryMs = 700
 const startRunEveryMs = 300
+/** So many tenants have jobs that run graphs, and jobs that follow others: so many of each. */
+const graphTenants = 2
+const followedJobs = 2
 
 export class Load {
   readonly acknowledged: Acknowledged[] = []
@@ -36,10 +40,12 @@ export class Load {
   readonly #clients: Client[]
   readonly #jobIds: string[][] = []
   readonly #ending = new AbortController()
+  readonly #signaller: Signaller
   #runs = 0
 
   constructor(options: LoadOptions) {
     this.#options = options
+    this.#signaller = new Signaller({ random: options.random.fork('signals'), signal: this.#ending.signal })
     const { clientUrls: urls, tokens } = options.stage
     this.#clients = [...tokens.tenants.values()].map((token) =>
       createClient({ urls, token, timeoutMs: 3_000, patienceMs: 8_000, logger: silentLogger }),
@@ -53,6 +59,14 @@ export class Load {
       const own = all.filter((_, i) => i % this.#clients.length === n)
       const { items } = await client.call('createJobs', { body: { jobs: own } })
       this.#jobIds.push(items.map(({ jobId }) => jobId!))
+      await client.dags.create(innerGraph())
+      // Only some tenants: the others must not notice.
+      if (n >= graphTenants) continue
+      const followed = [...this.#jobIds[n]!.slice(0, followedJobs)]
+      const graphs = await client.call('createJobs', { body: { jobs: graphJobs({ from, to }) } })
+      followed.push(...graphs.items.slice(0, 1).map(({ jobId }) => jobId!))
+      await client.call('createJobs', { body: { jobs: followed.flatMap(followersOf) } })
+      this.#jobIds[n]!.push(...graphs.items.map(({ jobId }) => jobId!))
     }
   }
 
@@ -65,6 +79,11 @@ export class Load {
       this.#every(changeEveryMs, (client, jobId) => this.#change(client, jobId)),
       this.#every(startRunEveryMs, (client) => this.#startRun(client)),
     ])
+    await this.#signaller.idle()
+  }
+
+  get signals(): Signal[] {
+    return this.#signaller.sent
   }
 
   async close(): Promise<void> {
@@ -105,8 +124,10 @@ export class Load {
   async #startRun(client: Client): Promise<void> {
     const { random } = this.#options
     const n = ++this.#runs
-    const { runId } = await client.dagRuns.start({ name: `run ${n}`, payload: { n }, steps: drawGraph(random) })
+    const steps = drawGraph(random)
+    const { runId } = await client.dagRuns.start({ name: `run ${n}`, payload: { n }, steps })
     this.#accepted(runId)
+    this.#signaller.watch(client, runId, steps)
   }
 
   /** A new version, or a pause of some seconds. */

@@ -77,9 +77,9 @@ async function takeDatabaseAway(stage: Stage, options: OutageOptions): Promise<O
     signal.throwIfAborted()
     await settled(stage, signal)
     const troubles = [{ kind: 'database killed', from: killedAt, to: backAt }]
-    const { unanswered } = load
+    const { signals, unanswered } = load
     const acknowledged = [...load.acknowledged, ...long.map((executionId) => ({ executionId, at: from }))]
-    const judgement = await judgeStage(stage, { from, to, acknowledged, troubles, recoveryMs, bounds })
+    const judgement = await judgeStage(stage, { from, to, acknowledged, signals, troubles, recoveryMs, bounds })
     const { name, check } = takenAway(long)
     const taken = check(judgement.history).map((finding) => ({ checker: name, ...finding }))
     const violations = [...judgement.violations, ...taken]

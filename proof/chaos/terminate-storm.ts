@@ -68,8 +68,9 @@ async function terminateConnections(stage: Stage, options: TerminateStormOptions
     await Promise.race([loading, aborted(signal)])
     signal.throwIfAborted()
     await settled(stage, signal)
-    const { acknowledged, unanswered } = load
-    const judgement = await judgeStage(stage, { from, to, acknowledged, troubles: [storm], recoveryMs, bounds })
+    const { acknowledged, signals, unanswered } = load
+    const observed = { from, to, acknowledged, signals, troubles: [storm], recoveryMs, bounds }
+    const judgement = await judgeStage(stage, observed)
     return { ...judgement, faults: { [storm.kind]: terminated }, acknowledged: acknowledged.length, unanswered }
   } finally {
     await load.close()

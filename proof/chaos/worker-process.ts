@@ -51,7 +51,7 @@ async function run({ name, urls, token, runsFile, slots }: WorkerProcessOptions)
         note('SUCCEEDED')
         return
       }
-      const result = { step: dag.step, fence }
+      const result = resultOf(dag.step, fence)
       note('SUCCEEDED', result)
       return result
     },
@@ -65,6 +65,14 @@ async function run({ name, urls, token, runsFile, slots }: WorkerProcessOptions)
 /** What a step was told of its run; of each step it is after, how it ended and what it returned. */
 function givenTo({ payload, results, states }: StepContext): Given {
   return { payload, results, states }
+}
+
+/** What conditions ask for, and lists are made of. */
+function resultOf(step: string, fence: number) {
+  const items = Array.from({ length: (fence >> 10) % 6 }, (_, i): Work & { of: number; i: number } => {
+    return { of: fence, i, ms: 5 * i, failPercent: 10 }
+  })
+  return { step, fence, n: (fence >> 10) % 10, items }
 }
 
 /** The same attempt fails wherever it runs. */

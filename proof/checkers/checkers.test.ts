@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { History, LedgerRow } from '../history.ts'
 import {
-  chain,
-  chainHistory,
   goodHistory,
   historyOf,
   type Life,
@@ -15,6 +13,7 @@ import {
   wholeRun,
 } from './history.test-support.ts'
 import { checkers, judge } from './index.ts'
+import { followed, following, wrongRuns } from './wrong-runs.test-support.ts'
 
 /** One occurrence whose row is changed and whose runs stay. */
 function changed(change: Partial<LedgerRow>): Life {
@@ -99,6 +98,10 @@ describe('a good history', () => {
     ],
   ])('%s', (_, history) => {
     expect(judge(history)).toEqual([])
+  })
+
+  it('an end that is followed once', () => {
+    expect(judge(followed([following(2, 'e1')]))).toEqual([])
   })
 })
 
@@ -306,34 +309,8 @@ const wrong: [string, string[], History][] = [
       },
     ]),
   ],
-  // More of these: steps.test.ts.
-  [
-    'a step before what it depends on',
-    ['steps-wait'],
-    stepHistory(({ first }) => void Object.assign(first.row, { finishedAt: t0 + 2_200 })),
-  ],
-  [
-    'a step of another run',
-    ['steps-are-given-results'],
-    stepHistory(({ run }) => void Object.assign(run, { payload: 'q' })),
-  ],
-  [
-    'a step leased after its success',
-    ['steps-succeed-once'],
-    { ...stepHistory(), leases: [{ executionId: 'e1', fence: 11, workerId: 'w1', at: t0 + 9_000, until: null }] },
-  ],
-  [
-    'a run that did not end',
-    ['runs-follow-their-steps'],
-    stepHistory(({ run }) => void Object.assign(run, { state: 'RUNNING' })),
-  ],
+  ...wrongRuns,
 ]
-
-function stepHistory(change: (made: ReturnType<typeof chain>) => void = () => {}): History {
-  const made = chain()
-  change(made)
-  return chainHistory(made)
-}
 
 describe('a history that is not good', () => {
   it.each(wrong)('%s', (_, names, history) => {

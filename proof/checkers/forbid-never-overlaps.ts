@@ -1,10 +1,11 @@
 /**
  * Holds for FORBID, QUEUE_ONE and REPLACE alike: of one job, the next execution starts only after the one before has ended
  * or lost its last lease. An execution is at work from its first rightful start until the ledger says that it ended, retries
- * included. A run of a lost worker may go on beyond that; what counts is the ledger.
+ * included; what stands for a run of a graph is at work as long as that. A run of a lost worker may go on beyond that; what
+ * counts is the ledger.
  */
 import type { Checker, Finding, History, JobSpan, LedgerRow, Run } from '../history.ts'
-import { isReturn, rightfulStarts, runsByExecution } from './leases.ts'
+import { isReturn, runsByExecution, startTimes } from './leases.ts'
 
 interface Work {
   executionId: string
@@ -51,7 +52,7 @@ function bySince(a: JobSpan, b: JobSpan): number {
 
 /** One for each life: a person may replay an execution after it ended. */
 function workOf(row: LedgerRow, runs: readonly Run[]): Work[] {
-  const starts = rightfulStarts(row, runs).map(({ at }) => at)
+  const starts = startTimes(row, runs)
   const lives: { from: number; to: number }[] = []
   let from = Number.NEGATIVE_INFINITY
   for (const [i, transition] of row.transitions.entries()) {

@@ -1,5 +1,5 @@
 /** Small histories, written by hand: an ordinary life of a job, to be changed where a test wants it to be wrong. */
-import type { DagRunRow, History, JobSpan, LedgerRow, LedgerTransition, Run } from '../history.ts'
+import type { DagRunRow, DagStepRow, History, JobSpan, LedgerRow, LedgerTransition, Run } from '../history.ts'
 
 /** Some instant. All times of these histories are small numbers after it. */
 export const t0 = Date.UTC(2026, 0, 1)
@@ -12,6 +12,7 @@ export function goodHistory(change: Partial<History> = {}): History {
     to: t0 + 60_000,
     executions: lives.map(({ row }) => row),
     dagRuns: [],
+    signals: [],
     followers: [],
     runs: lives.flatMap(({ runs }) => runs),
     spans: [span()],
@@ -54,6 +55,9 @@ export function occurrence(n: number, change: Partial<LedgerRow> = {}): Life {
     fence: n * 10,
     skippedLast: null,
     skippedCount: null,
+    payload: null,
+    result: null,
+    error: null,
     transitions: [],
     ...change,
   }
@@ -126,11 +130,7 @@ export function chain(change: Partial<DagRunRow> = {}): { run: DagRunRow; first:
   first.runs[0]!.given = { payload: 'p', results: {}, states: {} }
   first.runs[1]!.result = 'one'
   second.runs[0]!.given = { payload: 'p', results: { a: 'one' }, states: { a: 'SUCCEEDED' } }
-  const asked = { runIf: 'ALL_SUCCEEDED', allowFailure: false } as const
-  const steps = [
-    { executionId: 'e1', name: 'a', dependsOn: [], ...asked },
-    { executionId: 'e2', name: 'b', dependsOn: ['a'], ...asked },
-  ]
+  const steps = [askedStep('e1', { name: 'a' }), askedStep('e2', { name: 'b', dependsOn: ['a'] })]
   const ended = {
     state: 'SUCCEEDED',
     reason: null,
@@ -138,7 +138,18 @@ export function chain(change: Partial<DagRunRow> = {}): { run: DagRunRow; first:
     failedCount: 0,
     finishedAt: t0 + 2_310,
   } as const
-  return { run: { runId: 'r', payload: 'p', steps, ...ended, ...change }, first, second }
+  return { run: { runId: 'r', ...plainRun, payload: 'p', steps, ...ended, ...change }, first, second }
+}
+
+/** Of a run that nothing but a client has started. */
+export const plainRun = { createdAt: t0, startedBy: null, fanOut: false, concurrency: null, maxFailures: 0 } as const
+
+export function askedStep(executionId: string, change: Partial<DagStepRow> = {}): DagStepRow {
+  return {
+    ...{ executionId, name: executionId, dependsOn: [], runIf: 'ALL_SUCCEEDED', when: null, allowFailure: false },
+    ...{ waitFor: null, timeoutSec: null, forEach: null },
+    ...change,
+  }
 }
 
 function step(n: number): Life {

@@ -9,6 +9,7 @@ import { atMostOnceStartsOnce } from './at-most-once-starts-once.ts'
 import { attemptsWithinMaximum } from './attempts-within-maximum.ts'
 import { endsAreFollowed } from './ends-are-followed.ts'
 import { everythingEnds } from './everything-ends.ts'
+import { fanOutsAreComplete } from './fan-outs-are-complete.ts'
 import { fencesOnlyGrow } from './fences-only-grow.ts'
 import { firesFromTheCurrentVersion } from './fires-from-the-current-version.ts'
 import { forbidNeverOverlaps } from './forbid-never-overlaps.ts'
@@ -17,8 +18,11 @@ import { lostIsNoticed } from './lost-is-noticed.ts'
 import { neverEarly } from './never-early.ts'
 import { nobodyStarves } from './nobody-starves.ts'
 import { oneLeaseAtATime } from './one-lease-at-a-time.ts'
+import { runsEndTheirExecutions } from './runs-end-their-executions.ts'
 import { runsFollowTheirSteps } from './runs-follow-their-steps.ts'
+import { signalsEndSteps } from './signals-end-steps.ts'
 import { skipsHaveReasons } from './skips-have-reasons.ts'
+import { slotsAreKept } from './slots-are-kept.ts'
 import { stepsAreGivenResults } from './steps-are-given-results.ts'
 import { stepsSucceedOnce } from './steps-succeed-once.ts'
 import { stepsWait } from './steps-wait.ts'
@@ -46,6 +50,10 @@ export const checkers: Checker[] = [
   stepsAreGivenResults,
   stepsSucceedOnce,
   runsFollowTheirSteps,
+  fanOutsAreComplete,
+  slotsAreKept,
+  runsEndTheirExecutions,
+  signalsEndSteps,
   endsAreFollowed,
   everythingEnds,
 ]

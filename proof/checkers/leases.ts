@@ -7,6 +7,11 @@ export function hasEnded(row: LedgerRow): boolean {
   return ends.has(row.state)
 }
 
+/** Run by the installation itself, without a worker that writes down what it does: runs of graphs, and signals. */
+export function isBuiltIn({ handler }: LedgerRow): boolean {
+  return handler.startsWith('carillon.')
+}
+
 /** The ledger keeps this many transitions of an execution: what is missing from a longer one proves nothing. */
 const keptTransitions = 50
 
@@ -41,4 +46,10 @@ export function runsByExecution(runs: readonly Run[]): Map<string, Run[]> {
 export function rightfulStarts(row: LedgerRow, runs: readonly Run[] = []): Run[] {
   const ended = leaseEnds(row)
   return runs.filter(({ what, fence, at }) => what === 'BEGAN' && at <= (ended.get(fence) ?? Number.POSITIVE_INFINITY))
+}
+
+/** When it began: also without a worker, as what waits for a run or a signal does. */
+export function startTimes(row: LedgerRow, runs?: readonly Run[]): number[] {
+  const handedOver = row.transitions.filter(({ to }) => to === 'DEFERRED').map(({ at }) => at)
+  return [...rightfulStarts(row, runs).map(({ at }) => at), ...handedOver]
 }

@@ -2,7 +2,9 @@ import type { Checker, LedgerRow } from '../history.ts'
 
 const skips = new Set(['MISFIRED', 'GRACE_EXCEEDED', 'CATCH_UP_LIMIT', 'OVERLAP', 'PAUSED', 'EDITED', 'EXPIRED'])
 /** Of steps: whether these are right, runs-follow-their-steps says. */
-const skipsOfSteps = new Set(['DEPENDENCY_FAILED', 'DEPENDENCY_SKIPPED', 'CONDITION_FALSE', 'INPUTS_TOO_LARGE'])
+const skipsOfSteps = new Set([
+  ...['DEPENDENCY_FAILED', 'DEPENDENCY_SKIPPED', 'CONDITION_FALSE', 'CONDITION_FAILED', 'INPUTS_TOO_LARGE'],
+])
 
 export const skipsHaveReasons: Checker = {
   name: 'skips-have-reasons',

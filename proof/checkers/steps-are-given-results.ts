@@ -1,8 +1,9 @@
 /** What a handler was told is compared with what the handlers before it returned, as their workers wrote it down. */
 import { isDeepStrictEqual } from 'node:util'
-import type { Checker, Given, Run } from '../history.ts'
+import type { Checker, Given } from '../history.ts'
 import { isWhole, rightfulStarts, runsByExecution } from './leases.ts'
 import { lifeAt, type Step, stepsOf } from './step-lives.ts'
+import { returnedBy } from './step-results.ts'
 
 export const stepsAreGivenResults: Checker = {
   name: 'steps-are-given-results',
@@ -10,7 +11,7 @@ export const stepsAreGivenResults: Checker = {
     'The handler of a step is given the payload of its run, and of exactly what it depends on the results and states.',
   check(history) {
     const byExecution = runsByExecution(history.runs)
-    const returned = (step: Step) => resultOf(step, byExecution.get(step.row.executionId) ?? [])
+    const returned = (step: Step) => returnedBy(step, byExecution.get(step.row.executionId))
     return stepsOf(history).flatMap((step) =>
       rightfulStarts(step.row, byExecution.get(step.row.executionId)).flatMap(({ at, given }) =>
         problemsOf(step, at, given, returned).map((problem) => ({
@@ -44,10 +45,4 @@ function problemsOf(step: Step, at: number, given: Given | undefined, returned: 
     )
   }
   return problems
-}
-
-/** Of the run that the ledger took over; as JSON, as it is handed down. */
-function resultOf({ row }: Step, runs: readonly Run[]): unknown {
-  const counted = runs.find(({ what, fence }) => what === 'SUCCEEDED' && fence === row.fence)
-  return counted?.result === undefined ? null : JSON.parse(JSON.stringify(counted.result))
 }

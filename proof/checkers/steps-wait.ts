@@ -1,5 +1,5 @@
-import type { Checker } from '../history.ts'
-import { isWhole, rightfulStarts, runsByExecution } from './leases.ts'
+import type { Checker, LedgerRow } from '../history.ts'
+import { isWhole, runsByExecution, startTimes } from './leases.ts'
 import { lifeAt, stepsOf } from './step-lives.ts'
 
 export const stepsWait: Checker = {
@@ -7,8 +7,13 @@ export const stepsWait: Checker = {
   promise: 'No step of a run begins before all it depends on have ended.',
   check(history) {
     const byExecution = runsByExecution(history.runs)
+    const started = Map.groupBy(history.dagRuns, ({ startedBy }) => startedBy)
+    const startsOf = (row: LedgerRow) => [
+      ...startTimes(row, byExecution.get(row.executionId)),
+      ...(started.get(row.executionId) ?? []).map(({ createdAt }) => createdAt),
+    ]
     return stepsOf(history).flatMap(({ row, asked, parents }) =>
-      rightfulStarts(row, byExecution.get(row.executionId)).flatMap(({ at, worker }) =>
+      startsOf(row).flatMap((at) =>
         parents
           .filter((parent) => isWhole(parent.row))
           .flatMap((parent) => {
@@ -18,7 +23,7 @@ export const stepsWait: Checker = {
             return [
               {
                 subject: row.executionId,
-                problem: `(${asked.name}) was begun by ${worker} at ${at}; ${parent.asked.name}, on which it depends, ${ended}`,
+                problem: `(${asked.name}) began at ${at}; ${parent.asked.name}, on which it depends, ${ended}`,
               },
             ]
           }),

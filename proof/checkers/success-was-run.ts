@@ -1,5 +1,5 @@
 import type { Checker } from '../history.ts'
-import { runsByExecution } from './leases.ts'
+import { isBuiltIn, runsByExecution } from './leases.ts'
 
 export const successWasRun: Checker = {
   name: 'success-was-run',
@@ -8,7 +8,7 @@ export const successWasRun: Checker = {
   check({ executions, runs, slackMs }) {
     const byExecution = runsByExecution(runs)
     return executions
-      .filter(({ state }) => state === 'SUCCEEDED')
+      .filter((row) => row.state === 'SUCCEEDED' && !isBuiltIn(row))
       .flatMap(({ executionId, fence, finishedAt }) => {
         const own = (byExecution.get(executionId) ?? []).filter((run) => run.fence === fence)
         const over = own.find(({ what }) => what === 'SUCCEEDED')

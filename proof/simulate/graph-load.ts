@@ -1,13 +1,17 @@
-/** What the clients of the world ask of graphs: runs of stored ones and of steps of their own, cancelled, paused, resumed, retried. */
+/** What the clients of the world ask of graphs: runs of stored ones and of steps of their own, signalled, cancelled, paused, resumed, retried. */
 import { hash } from 'node:crypto'
 import { startInlineRun, startRun } from '../../packages/server/src/dags/start-run.ts'
+import { inOrder } from '../../packages/server/src/domain/dag/graph.ts'
 import { stepId } from '../../packages/server/src/domain/identity.ts'
 import type { Engine } from '../../packages/server/src/main.ts'
 import { AnsweredBefore, readAnswer } from '../../packages/server/src/store/idempotency/answers.ts'
+import type { Signal } from '../history.ts'
 import { type Client, unlessRefused } from './client.ts'
-import { drawSteps } from './graphs.ts'
+import { drawInnerSteps, drawSteps, innerKeys } from './graphs.ts'
 import { tenants } from './jobs.ts'
 import type { Random } from './random.ts'
+import { drawResult } from './results.ts'
+import { Signalling } from './signalling.ts'
 import type { World } from './world.ts'
 
 const actor = 'client'
@@ -30,12 +34,39 @@ export interface GraphLoadOptions {
 
 export class GraphLoad {
   readonly #options: GraphLoadOptions
+  readonly #signalling: Signalling
   readonly #runs: KnownRun[] = []
   readonly #paused = new Map<string, KnownRun>()
   #started = 0
 
   constructor(options: GraphLoadOptions) {
     this.#options = options
+    this.#signalling = new Signalling({ ...options, random: options.random.fork('signals') })
+  }
+
+  get signals(): Signal[] {
+    return this.#signalling.sent
+  }
+
+  close(): void {
+    this.#signalling.close()
+  }
+
+  /** What steps and jobs run must be there before. */
+  async prepare(): Promise<void> {
+    for (const tenant of tenants) for (const key of innerKeys) await this.#define(tenant, key)
+  }
+
+  /** Gives a graph that others run other steps. */
+  async redefine(): Promise<void> {
+    const { client, random } = this.#options
+    await client.attempt('redefine graph', () => this.#define(random.pick(tenants), random.pick(innerKeys)))
+  }
+
+  async #define(tenant: string, key: (typeof innerKeys)[number]): Promise<void> {
+    const { client, random } = this.#options
+    const steps = drawInnerSteps(random, key)
+    await client.untilAnswered('define graph', ({ dags }) => dags.put(tenant, { key, steps }, { actor }))
   }
 
   async start(): Promise<void> {
@@ -44,7 +75,7 @@ export class GraphLoad {
     const name = `run ${++this.#started}`
     const steps = drawSteps(random)
     const input = {
-      payload: { of: name },
+      payload: { of: name, ...drawResult(random, name) },
       ...(random.chance(0.2) && { deadlineSec: random.whole(2, 25) }),
     }
     const request = { tenant, route: 'POST /v1/dag-runs', key: name, hash: hash('sha256', name, 'hex') }
@@ -69,6 +100,9 @@ export class GraphLoad {
       acknowledge(runId)
       this.#runs.push({ runId, tenant, stepCount: steps.length })
       if (this.#runs.length > mostRuns) this.#runs.shift()
+      for (const [number, { step }] of inOrder(steps).entries()) {
+        if (step.waitFor !== undefined) void this.#signalling.watch({ tenant, runId, step: step.name, number })
+      }
     })
   }
 

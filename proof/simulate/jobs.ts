@@ -36,6 +36,19 @@ export function drawJob(random: Random, start: StartTime): JobInput {
   })
 }
 
+/** Its executions last as long as a run of that graph. */
+export function drawGraphJob(random: Random, start: StartTime, dag: string): JobInput {
+  const schedule = drawJob(random, start)
+  const everySec = random.whole(3, 10)
+  return defined({
+    ...without(schedule, Object.keys(drawPolicy(random))),
+    ...drawRunPolicy(random),
+    ...(schedule.type === 'CRON' ? { schedule: `*/${everySec} * * * * *` } : { interval: `PT${everySec}S` }),
+    ...(schedule.jitterSec !== undefined && { jitterSec: everySec - 1 }),
+    target: { dag },
+  })
+}
+
 /** It runs after the executions of another job. */
 export function drawFollower(random: Random, followed: string): JobInput {
   return {
@@ -46,6 +59,17 @@ export function drawFollower(random: Random, followed: string): JobInput {
     target: { handler: handlerName },
     overlap: random.pick(['ALLOW', 'ALLOW', 'FORBID', 'QUEUE_ONE', 'REPLACE']),
   }
+}
+
+/** Of what waits for a run, whose steps have policies of their own. */
+export function drawRunPolicy(random: Random): Partial<JobInput> {
+  return defined({
+    priority: random.pick(['HIGH', 'NORMAL', 'LOW']),
+    retryPolicy: { maxAttempts: random.whole(1, 3), backoff: 'FIXED', initialDelayMs: random.whole(100, 2_000) },
+    timeoutSec: random.chance(0.2) ? random.whole(3, 20) : undefined,
+    startWithinSec: random.chance(0.1) ? random.whole(2, 10) : undefined,
+    deadlineSec: random.chance(0.1) ? random.whole(5, 30) : undefined,
+  })
 }
 
 export function drawPolicy(random: Random): Partial<JobInput> {
@@ -64,6 +88,10 @@ export function drawPolicy(random: Random): Partial<JobInput> {
     deadlineSec: random.chance(0.15) ? random.whole(5, 30) : undefined,
     heartbeatTimeoutSec: random.chance(0.1) ? random.whole(1, 4) : undefined,
   })
+}
+
+function without<T extends object>(input: T, fields: readonly string[]): T {
+  return Object.fromEntries(Object.entries(input).filter(([field]) => !fields.includes(field))) as T
 }
 
 /** Without what is undefined. */

@@ -13,7 +13,7 @@ const submittedTwice = `
   from carillon.executions where origin = 'SUBMIT' and job_id = execution_id group by name having count(*) > 1
   union all
   select min(r.execution_id::text), n.name || ' was started ' || count(*) || ' times' from carillon.dag_runs r
-  cross join lateral (select coalesce(r.labels ->> 'name', r.name) name) n group by r.tenant, n.name having count(*) > 1`
+  cross join lateral (select coalesce(r.labels ->> 'name', r.name) name) n where r.started_by is null group by r.tenant, n.name having count(*) > 1`
 
 export async function judgeRun(
   { ask, database }: { ask: Ask; database: Database },

@@ -6,10 +6,11 @@
 import { hash } from 'node:crypto'
 import type { JobInput } from '@carillon/contract'
 import { AnsweredBefore, readAnswer } from '../../packages/server/src/store/idempotency/answers.ts'
-import type { Acknowledged } from '../history.ts'
+import type { Acknowledged, Signal } from '../history.ts'
 import { Client, unlessRefused } from './client.ts'
 import { GraphLoad } from './graph-load.ts'
-import { drawFollower, drawJob, drawPolicy, tenants } from './jobs.ts'
+import { innerKeys } from './graphs.ts'
+import { drawFollower, drawGraphJob, drawJob, drawPolicy, tenants } from './jobs.ts'
 import type { Network } from './network.ts'
 import type { SimulatedNode } from './node.ts'
 import type { Owner } from './owner.ts'
@@ -67,21 +68,30 @@ export class Load {
     return this.#client.done
   }
 
+  get signals(): Signal[] {
+    return this.#graphs.signals
+  }
+
   /** Goes on until `close`. */
   begin(): void {
-    const { world, random } = this.#options
-    world.as(this.#owner, () => {
-      for (let i = random.whole(5, 9); i > 0; i--) void this.#client.attempt('create', () => this.#create())
-      for (let i = random.whole(2, 4); i > 0; i--) void this.#client.attempt('follow', () => this.#follow())
-      void this.#repeat([300, 1_500], () => this.#submit())
-      void this.#repeat([500, 3_000], () => this.#interfere())
-      void this.#repeat([1_000, 5_000], () => this.#graphs.start())
-      void this.#repeat([500, 2_500], () => this.#graphs.interfere())
-    })
+    this.#options.world.as(this.#owner, () => void this.#begin())
+  }
+
+  async #begin(): Promise<void> {
+    const { random } = this.#options
+    await this.#graphs.prepare()
+    for (let i = random.whole(5, 9); i > 0; i--) void this.#client.attempt('create', () => this.#create())
+    for (let i = random.whole(2, 4); i > 0; i--) void this.#client.attempt('follow', () => this.#follow())
+    void this.#repeat([300, 1_500], () => this.#submit())
+    void this.#repeat([500, 3_000], () => this.#interfere())
+    void this.#repeat([1_000, 5_000], () => this.#graphs.start())
+    void this.#repeat([500, 2_500], () => this.#graphs.interfere())
+    void this.#repeat([5_000, 20_000], () => this.#graphs.redefine())
   }
 
   close(): void {
     this.#closed = true
+    this.#graphs.close()
   }
 
   /** Nothing fires any more, and no run of a graph is paused. */
@@ -107,12 +117,17 @@ export class Load {
   }
 
   async #create(): Promise<void> {
-    const { random, start } = this.#options
+    const { random } = this.#options
     const tenant = random.pick(tenants)
     const key = random.chance(0.5) ? `key ${random.whole(1, 6)}` : undefined
-    const input = { ...drawJob(random, start), ...(key !== undefined && { key }) }
+    const input = { ...this.#draw(), ...(key !== undefined && { key }) }
     const put = await this.#client.ask('create', ({ jobs }) => jobs.put(tenant, input, null, { actor }))
     this.#jobs.push({ jobId: put.job.definition.jobId, tenant, input, key })
+  }
+
+  #draw(): JobInput {
+    const { random, start } = this.#options
+    return random.chance(0.15) ? drawGraphJob(random, start, random.pick(innerKeys)) : drawJob(random, start)
   }
 
   /** Nobody changes these. */
@@ -173,13 +188,13 @@ export class Load {
   }
 
   async #change(what: Exclude<Interference, 'create' | 'cancel' | 'replay'>, job: KnownJob): Promise<void> {
-    const { world, random, start } = this.#options
+    const { world, random } = this.#options
     const { jobId, tenant, key } = job
     switch (what) {
       case 'edit': {
         const other = random.pick(this.#jobs)
         const follows = other.tenant === tenant && random.chance(0.15)
-        const drawn = follows ? drawFollower(random, other.jobId) : drawJob(random, start)
+        const drawn = follows ? drawFollower(random, other.jobId) : this.#draw()
         const input = { ...drawn, ...(key !== undefined && { key }) }
         await this.#client.ask(what, ({ jobs }) =>
           jobs.update(tenant, jobId, () => ({ input, payload: null }), { actor }),

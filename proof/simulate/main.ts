@@ -94,13 +94,18 @@ function progress(reports: SeedReport[], began: number): string {
 }
 
 function summary(totals: ReturnType<typeof addUp>): string {
-  const { seeds, seconds, executions, fired, lost, doubled, violations, faults, longestGapMs, digest } = totals
-  const troubles = Object.entries(faults).map(([kind, count]) => `${kind} ${count}`)
+  const { seeds, seconds, executions, fired, lost, doubled, violations, faults, graphs, longestGapMs, digest } = totals
+  const listed = (counts: Record<string, number>) =>
+    Object.entries(counts)
+      .map(([kind, count]) => `${kind} ${count}`)
+      .sort()
+      .join(', ')
   return [
     `${seeds} seeds in ${seconds} s, digest ${digest}`,
     `executions ${executions}, of which fired by schedule ${fired}; lost ${lost}, doubled ${doubled}, violations ${violations.length}`,
     `longest time without a fire or an end: ${(longestGapMs / 1_000).toFixed(1)} s`,
-    `faults: ${troubles.join(', ')}`,
+    `graphs: ${listed(graphs)}`,
+    `faults: ${listed(faults)}`,
   ].join('\n')
 }
 

@@ -1,8 +1,12 @@
 /** A node of the world: the real engine, handed its connections, its signals and its thread by the simulation. */
 import { type EngineSettings, engineConfig } from '../../packages/server/src/config/engine-config.ts'
+import { targetConfig } from '../../packages/server/src/config/target-config.ts'
 import { Engine } from '../../packages/server/src/main.ts'
 import type { Logger } from '../../packages/server/src/observability/logger.ts'
 import { Metrics } from '../../packages/server/src/observability/metrics.ts'
+import { type BuiltInWorker, builtInWorker } from '../../packages/server/src/targets/built-in-worker.ts'
+import { OperatorRules } from '../../packages/server/src/targets/target-rules.ts'
+import { directTransport } from '../../packages/server/src/workers/direct-transport.ts'
 import { SimulatedDatabase, type Tamper } from './database.ts'
 import { SimulatedKeepAlive } from './keep-alive.ts'
 import type { FaultLog, Network } from './network.ts'
@@ -29,6 +33,9 @@ export interface Surroundings {
 const restartMs = 1_000
 /** One for all nodes of all runs: it watches the machine, not the world. */
 const metrics = new Metrics()
+/** Graphs alone: what other targets reach is no part of the world. */
+const targets = targetConfig({ http: false, concurrency: 20 })
+const rules = new OperatorRules(targets)
 
 export class SimulatedNode {
   readonly name: string
@@ -36,6 +43,7 @@ export class SimulatedNode {
   #process: Owner
   #main: Owner
   #engine: Engine | null = null
+  #worker: BuiltInWorker | null = null
   #ready = false
   tzVersion = '2026a'
 
@@ -91,7 +99,11 @@ export class SimulatedNode {
   /** Takes its leave of the installation, and is gone. */
   retire(): void {
     const process = this.#process
-    void this.#around.world.as(this.#main, () => this.#engine!.stop().finally(() => process.end()))
+    const stop = async () => {
+      await this.#worker?.stop()
+      await this.#engine!.stop()
+    }
+    void this.#around.world.as(this.#main, () => stop().finally(() => process.end()))
   }
 
   #begin(thread: Owner): void {
@@ -101,16 +113,28 @@ export class SimulatedNode {
     const database = new SimulatedDatabase({ world, network, postgres, sessions, trace, tamper, onLeaderLost })
     const config = engineConfig({ ...settings, nodeName: this.name, databaseUrl: 'postgres://nowhere' })
     const engine = new Engine(config, logger, {
+      targets: rules,
       parts: {
         ...{ database, signals: bus.member(), metrics, tzVersion: this.tzVersion },
         keepAlive: (settings) => new SimulatedKeepAlive({ world, database, thread, settings }),
       },
     })
     this.#engine = engine
-    engine.start().then(
-      () => {
-        if (this.#process === process) this.#ready = true
-      },
+    this.#worker = null
+    const start = async () => {
+      await engine.start()
+      const worker = await builtInWorker({
+        ...{ config: targets, rules, tokens: engine.tokens, runs: engine.startedRuns, logger: quiet(logger) },
+        transport: directTransport(engine, { exact: true }),
+        name: `${this.name} (built-in targets)`,
+      })
+      await worker.start()
+      if (this.#process !== process) return
+      this.#worker = worker
+      this.#ready = true
+    }
+    start().then(
+      () => {},
       () => {
         // As whoever watches over processes would.
         process.end()
@@ -127,4 +151,9 @@ export class SimulatedNode {
     world.later(forMs, () => world.goOn(process), world.root)
     return forMs
   }
+}
+
+/** A worker warns of what it cannot reach for a while. */
+function quiet(logger: Logger): Logger {
+  return { ...logger, warn() {} }
 }

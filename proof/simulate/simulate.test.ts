@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Crew } from './crew.ts'
 import type { Order } from './seed-process.ts'
 import type { SeedReport } from './simulation.ts'
+import { addUp } from './totals.ts'
 
 let crew: Crew
 
@@ -45,12 +46,18 @@ describe('the simulator', { timeout: 180_000 }, () => {
       expect(fired).toBeGreaterThan(20)
       expect(Object.keys(faults).length).toBeGreaterThan(2)
     }
+    const { graphs } = addUp(reports, 0)
+    const wanted = ['item SUCCEEDED', 'inner run SUCCEEDED', 'signalled step SUCCEEDED', 'execution after another']
+    for (const kind of wanted) expect(graphs[kind]).toBeGreaterThan(0)
   })
 
   it.each([
     ['retries-in-memory', 'store-invariants'],
     ['early-fire', 'never-early'],
     ['counts-cached', 'runs-follow-their-steps'],
+    ['slots-not-counted', 'slots-are-kept'],
+    ['list-read-twice', 'runs-end-their-executions'],
+    ['followers-after-commit', 'ends-are-followed'],
   ])('finds %s', async (variant, checker) => {
     expect(await isFound(variant, checker, 20)).toBe(true)
   })

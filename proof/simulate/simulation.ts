@@ -4,6 +4,7 @@
  */
 import { isTransient } from '../../packages/server/src/store/trouble.ts'
 import { brokenInvariants, brokenOverlap } from '../../test/support/store-invariants.ts'
+import { countGraphs, type GraphCounts } from '../graph-counts.ts'
 import type { Run, Violation } from '../history.ts'
 import { replaceGlobals } from './globals.ts'
 import { type Ground, installation } from './ground.ts'
@@ -50,6 +51,8 @@ export interface SeedReport {
   lost: number
   doubled: number
   longestGapMs: number
+  /** What runs of graphs and jobs after others came to. */
+  graphs: GraphCounts
   faults: Record<string, number>
   lastFaults: string[]
   done: Record<string, number>
@@ -151,7 +154,7 @@ class SimulationRun {
     const { history, violations } = await judgeRun(this.#ground, {
       ...{ from: this.#startAt, to: this.#world.now, spans: trace.spans, leases: trace.leases, runs: this.#runs },
       ...{ acknowledged: this.#load!.acknowledged, troubles: this.#troubles!.list, recoveryMs, slackMs: 5 },
-      silenced: this.#troubles!.silenced,
+      ...{ silenced: this.#troubles!.silenced, signals: this.#load!.signals },
       // Without a hint, what a node wrote that had been cut off for long is found when `ready` is read from its beginning.
       bounds: { fireMs: 5_000, startMs: this.#troubles!.losesHints ? readAllMs + 6_000 : 6_000, lostMs },
     })
@@ -162,6 +165,7 @@ class SimulationRun {
       ...{ violations: all, digest: this.#world.digest(), fired: trace.fired, executions: history.executions.length },
       lost: count('acknowledged-is-kept', 'everything-ends', 'occurrences-missed'),
       doubled: count('succeeds-once', 'submitted-once', 'occurrences-doubled'),
+      graphs: countGraphs(history),
       ...{ longestGapMs: trace.longestGapMs, faults: this.#faults.counts, lastFaults: this.#faults.last },
       ...{ done: this.#load!.done, statements: this.#postgres.count, events: this.#world.events },
       virtualMs: this.#world.now - this.#startAt,

@@ -13,6 +13,7 @@ export interface Totals {
   violations: (Violation & { seed: number })[]
   fired: number
   executions: number
+  graphs: Record<string, number>
   faults: Record<string, number>
   longestGapMs: number
   virtualSec: number
@@ -31,6 +32,7 @@ export function addUp(reports: readonly SeedReport[], seconds: number): Totals {
     violations: inOrder.flatMap(({ seed, violations }) => violations.map((violation) => ({ seed, ...violation }))),
     fired: sum(({ fired }) => fired),
     executions: sum(({ executions }) => executions),
+    graphs: counted(inOrder.map(({ graphs }) => graphs)),
     faults: counted(inOrder.map(({ faults }) => faults)),
     longestGapMs: Math.max(0, ...inOrder.map(({ longestGapMs }) => longestGapMs)),
     virtualSec: Math.round(sum(({ virtualMs }) => virtualMs) / 1_000),

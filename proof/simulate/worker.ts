@@ -6,6 +6,7 @@ import type { Network } from './network.ts'
 import type { SimulatedNode } from './node.ts'
 import { Owner } from './owner.ts'
 import type { Random } from './random.ts'
+import { drawResult } from './results.ts'
 import { SimulatedTransport } from './transport.ts'
 import type { World } from './world.ts'
 
@@ -163,7 +164,7 @@ function givenTo({ dag }: HandlerContext): Pick<Run, 'given'> {
 /** Steps return what no other run of them returns, some nothing. */
 function resultOf({ dag, fence }: HandlerContext, result: unknown, random: Random): unknown {
   if (dag === null) return result
-  return random.chance(0.2) ? undefined : { step: dag.step, fence }
+  return random.chance(0.15) ? undefined : { step: dag.step, ...drawResult(random, fence) }
 }
 
 /** Later attempts take their time: then whatever is still on its way of the one before meets them. */

@@ -3,7 +3,7 @@
 import type { DagStep } from '@carillon/contract'
 import { Advancer } from '../../packages/server/src/dags/advancer.ts'
 import type { DefinedStep } from '../../packages/server/src/dags/define-steps.ts'
-import { DagRuns } from '../../packages/server/src/dags/runs.ts'
+import { type AskedRun, DagRuns } from '../../packages/server/src/dags/runs.ts'
 import { stepsText } from '../../packages/server/src/dags/steps-text.ts'
 import { stepId } from '../../packages/server/src/domain/identity.ts'
 import type { Leadership } from '../../packages/server/src/leadership/port.ts'
@@ -68,16 +68,18 @@ export class TestRuns {
     })
   }
 
-  async start(graph: Graph, more: { payload?: string; deadlineSec?: number } = {}): Promise<string> {
+  async start(
+    graph: Graph,
+    more: { payload?: string; deadlineSec?: number } & Pick<AskedRun, 'started' | 'fanOut'> = {},
+  ): Promise<string> {
     const steps = definedSteps(graph)
-    const { payload = null, deadlineSec = null } = more
+    const { payload = null, deadlineSec = null, started, fanOut } = more
     const asked = {
       dag: null,
       name: 'graph',
       steps,
       stepsText: stepsText(steps.map(({ name, dependsOn, runIf }) => stepOf(steps, { name, dependsOn, runIf }))),
-      payload,
-      deadlineSec,
+      ...{ payload, deadlineSec, started, fanOut },
     }
     return (await this.runs.start({ tenant, actor: 'test' }, { ...asked, labels: null, traceparent: null })).runId
   }

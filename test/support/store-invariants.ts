@@ -17,7 +17,7 @@ export const brokenInvariants = `
         recent
     from carillon.executions e cross join jsonb_array_elements(e.history) with ordinality h(entry, ordinal)
   ), attempts as (
-    select execution_id, count(*) filter (where recent and fence > 0 and entry ->> 'to' <> 'HANDED_BACK') failed,
+    select execution_id, count(*) filter (where recent and fence > 0 and entry ->> 'to' not in ('HANDED_BACK', 'DEFERRED')) failed,
       count(*) filter (where entry ->> 'to' = 'HANDED_BACK' and recent) released
     from past group by execution_id
   )
@@ -57,6 +57,11 @@ export const brokenInvariants = `
     join carillon.executions x on x.execution_id = s.execution_id and x.state is null) e on e.child = b.execution_id
   group by b.execution_id, b.remaining having b.remaining <> count(e.execution_id)
   union all
+  select b.execution_id, 'counts ' || b.active || ' slots as taken, released and unfinished are ' || count(e.execution_id)
+  from carillon.blocked b left join carillon.executions e on e.job_id = b.execution_id and e.state is null and e.tag >= 0
+    and e.execution_id <> b.execution_id
+  where b.slots is not null group by b.execution_id, b.active having b.active <> count(e.execution_id)
+  union all
   select coalesce(r.execution_id, b.execution_id), 'a run that is ' || coalesce(r.state, 'not over') || ', blocked: ' || (b.execution_id is not null)
   from carillon.dag_runs r full join (select * from carillon.blocked where execution_id = run_id) b on b.execution_id = r.execution_id
   where (r.state is null) <> (b.execution_id is not null) or r.execution_id is null
@@ -66,7 +71,8 @@ export const brokenInvariants = `
   union all
   select execution_id, 'has fence ' || fence || ' after ' || before from (
     select execution_id, fence, max(fence) over (partition by execution_id order by ordinal rows between unbounded preceding and 1 preceding) before
-    from past where fence > 0
+    -- What is handed over is reported under the same fence.
+    from past where fence > 0 and entry ->> 'to' <> 'DEFERRED'
     union all
     select r.execution_id, r.fence, e.fence from carillon.running r join carillon.executions e on e.execution_id = r.execution_id
   ) f where fence <= before`

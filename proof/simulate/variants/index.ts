@@ -1,5 +1,6 @@
+import { graphVariants } from './graphs.ts'
 import { partVariants } from './parts.ts'
 import { sqlVariants } from './sql.ts'
 import type { Variant } from './variant.ts'
 
-export const variants: readonly Variant[] = [...sqlVariants, ...partVariants]
+export const variants: readonly Variant[] = [...sqlVariants, ...partVariants, ...graphVariants]

@@ -1,5 +1,4 @@
 /** Defects in what a node does: in what it sends to its database, in what it makes of the answer, in its settings. */
-import { readUuids } from '../binary.ts'
 import type { Variant } from './variant.ts'
 
 /** Array parameters of `fire`: see packages/server/src/store/schedules/fire.ts and arrays.ts. */
@@ -61,62 +60,5 @@ export const partVariants: Variant[] = [
         for (const { job } of rows as { job: { misfire_after_sec: number } }[]) job.misfire_after_sec = 1_000_000
       },
     }),
-  },
-  {
-    name: 'release-after-commit',
-    what: 'What waits for a step is counted down in a transaction of its own, after REPORT has committed.',
-    sql: [
-      {
-        name: 'end_executions',
-        from: 'if v_steps is not null then',
-        to: 'if v_steps is not null and p_fences is null then',
-      },
-    ],
-    tamper: () => ({
-      async after(name, rows, database, values) {
-        if (name !== 'report') return
-        const ended = (rows[0]?.ended as string[] | null | undefined) ?? readUuids(values[0])
-        await database.query(
-          null,
-          `select carillon.release_steps(
-             array(select e.execution_id from carillon.executions e where e.execution_id = any ($1::uuid[]) and e.origin = 'DAG'), $2)`,
-          [ended, database.now],
-        )
-      },
-    }),
-  },
-  {
-    name: 'outcomes-cached',
-    what: 'How a step has ended is read once, and known from then on, also after its run was retried.',
-    tamper: () => {
-      const known = new Map<string, { state: string; result: string | null }>()
-      return {
-        after(name, rows) {
-          if (name !== 'read-outcomes') return
-          for (const row of rows as { executionId: string; state: string; result: string | null }[]) {
-            const before = known.get(row.executionId)
-            if (before) Object.assign(row, before)
-            else known.set(row.executionId, { state: row.state, result: row.result })
-          }
-        },
-      }
-    },
-  },
-  {
-    name: 'counts-cached',
-    what: 'How many of those it waited for failed is read once for each step, also after its run was retried.',
-    tamper: () => {
-      const known = new Map<string, { failed: number; skipped: number }>()
-      return {
-        after(name, rows) {
-          if (name !== 'read-released') return
-          for (const row of rows as { executionId: string; failed: number; skipped: number }[]) {
-            const before = known.get(row.executionId)
-            if (before) Object.assign(row, before)
-            else known.set(row.executionId, { failed: row.failed, skipped: row.skipped })
-          }
-        },
-      }
-    },
   },
 ]

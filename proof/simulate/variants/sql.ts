@@ -104,4 +104,15 @@ export const sqlVariants: Variant[] = [
     what: 'A leader that was replaced goes on advancing runs.',
     sql: [{ name: 'advance', from: 'carillon.hold_shards(p_shards, p_epochs)', to: 'p_shards' }],
   },
+  {
+    name: 'slots-not-counted',
+    what: 'What is released of a list takes none of the slots of its run.',
+    sql: [
+      {
+        name: 'advance',
+        from: 'update carillon.blocked b set active = b.active + m.count',
+        to: 'update carillon.blocked b set active = b.active',
+      },
+    ],
+  },
 ]

@@ -1,5 +1,6 @@
 /** The life of a run in the store: what is released when, what is handed down, how it ends. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { startedRunId, submissionId } from '../../../packages/server/src/domain/identity.ts'
 import { cancel } from '../../../packages/server/src/store/executions/cancel.ts'
 import { replay } from '../../../packages/server/src/store/executions/replay.ts'
 import { TestRuns } from '../../support/dags.ts'
@@ -149,6 +150,23 @@ describe('a run', () => {
     await store.sweeper().runOnce()
     await dags.advance()
     expect(await run(runId)).toMatchObject({ state: 'FAILED', reason: 'DEADLINE', failedCount: 2 })
+  })
+
+  it('is cancelled if the execution that has started it is gone, unless all its steps have ended', async () => {
+    const items = (executionId: string) => {
+      const runId = startedRunId(executionId, null)
+      const started = { runId, executionId, fence: 1_024, ancestors: [], paused: false }
+      return dags.start({ a: [], b: [] }, { started, fanOut: { concurrency: null, maxFailures: 1 } })
+    }
+    const over = await items(submissionId(Date.now()))
+    await dags.advance()
+    const [a, b] = await store.lease(2)
+    await store.settle([endOf(a!), endOf(b!, 'FAILED', failed)])
+    const open = await items(submissionId(Date.now()))
+    await store.sweeper().runOnce()
+    await dags.advance()
+    expect(await run(over)).toMatchObject({ state: 'SUCCEEDED', reason: null, failedCount: 1 })
+    expect(await run(open)).toMatchObject({ state: 'CANCELLED', reason: 'CANCELLED' })
   })
 
   it('goes on when one step is cancelled by itself', async () => {

@@ -21,6 +21,7 @@ function rules(more: Partial<ExecutionRules> = {}, policy: StoredPolicy = {}): E
       attempt: 0,
       freeReturns: 0,
       began: true,
+      startsRun: false,
       unknownHandlerSince: null,
     },
     ...more,
@@ -209,6 +210,15 @@ describe('what the node itself says', () => {
       error: { name: 'WorkerLost' },
     })
     const once = decide(lost, rules({}, { delivery: 'AT_MOST_ONCE' }), now, 0)
+    expect(once).toMatchObject({ next: 'DEAD', reason: 'OUTCOME_UNKNOWN' })
+  })
+
+  it('WORKER_LOST while it started a run: no attempt used, since the run is found again; not where it may start only once', () => {
+    const lost = node({ outcome: 'WORKER_LOST', began: true })
+    const end = decide(lost, rules({ startsRun: true }, { retryPolicy: { maxAttempts: 1 } }), now, 0)
+    expect(end).toMatchObject({ outcome: 'HANDED_BACK', next: 'RETRY', reason: 'WORKER_LOST' })
+    expect(decide(lost, rules({ startsRun: true, freeReturns: 3 }), now, 0)).toMatchObject({ outcome: 'WORKER_LOST' })
+    const once = decide(lost, rules({ startsRun: true }, { delivery: 'AT_MOST_ONCE' }), now, 0)
     expect(once).toMatchObject({ next: 'DEAD', reason: 'OUTCOME_UNKNOWN' })
   })
 

@@ -107,7 +107,8 @@ function decideNode(
       return fail({ ...base, error }, { outcome: 'TIMED_OUT', errorName: error.name }, rules, now, chance)
     }
     case 'WORKER_LOST': {
-      if (mayReturnFree(said.began, rules)) return ifUnbegun(returnFree(base, said.outcome, now), said, rules)
+      if (mayReturnFree(said.began && !mayStartAgain(rules), rules))
+        return ifUnbegun(returnFree(base, said.outcome, now), said, rules)
       const error = { name: 'WorkerLost', message: 'the worker sent no more heartbeats' }
       return fail({ ...base, error }, { outcome: 'WORKER_LOST', errorName: null }, rules, now, chance)
     }
@@ -117,6 +118,11 @@ function decideNode(
 /** What never began uses no attempt, whatever ended the wait. */
 function mayReturnFree(began: boolean, { policy, freeReturns }: ExecutionRules): boolean {
   return !began && (policy.delivery === 'AT_MOST_ONCE' || freeReturns < maxFreeReturns)
+}
+
+/** What starts a run does so once, however often it is tried: a node that is lost meanwhile is none of its own failures. */
+function mayStartAgain({ startsRun, policy }: ExecutionRules): boolean {
+  return startsRun && policy.delivery !== 'AT_MOST_ONCE'
 }
 
 function returnFree(base: AttemptEnd, reason: 'WORKER_LOST' | 'TIMED_OUT', now: number): AttemptEnd {

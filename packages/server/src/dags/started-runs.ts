@@ -13,6 +13,7 @@ import { parseListPath } from '../domain/dag/list-path.ts'
 import { startedRunId } from '../domain/identity.ts'
 import { type ParentStep, readParentStep, readRunResults, takeRun } from '../store/dags/started.ts'
 import type { Database } from '../store/database.ts'
+import { waitOut } from '../store/wait-out.ts'
 import { defineSteps, labelsOf } from './define-steps.ts'
 import { itemsAt } from './items.ts'
 import { itemName } from './run-definitions.ts'
@@ -61,8 +62,15 @@ export class StartedRuns {
     this.#options = options
   }
 
-  /** Throws PermanentError for what can never be started. */
-  async start(standing: Standing): Promise<Started> {
+  /**
+   * Throws PermanentError for what can never be started. Trouble of the database is waited out: most have one attempt, which is for what
+   * the run comes to.
+   */
+  start(standing: Standing): Promise<Started> {
+    return waitOut(() => this.#start(standing), { forMs: Number.POSITIVE_INFINITY, signal: standing.signal })
+  }
+
+  async #start(standing: Standing): Promise<Started> {
     const { database } = this.#options
     const parent = await readParentStep(database, standing.executionId)
     const step = parent === null || parent.fanOut ? null : parseSteps(parent.steps)[parent.number]!

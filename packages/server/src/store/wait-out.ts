@@ -1,4 +1,5 @@
-/** Waits out transient trouble while a node starts: the database may be restarting, or connections may be ended by an operator. */
+/** Waits out transient trouble: the database may be restarting, or connections may be ended by an operator. */
+import { setTimeout as pause } from 'node:timers/promises'
 import { Backoff } from '@carillon/contract/process'
 import { monotonicMs } from '../lib/clock.ts'
 import { isTransient } from './trouble.ts'
@@ -6,11 +7,12 @@ import { isTransient } from './trouble.ts'
 export interface WaitOutOptions {
   /** Give up this long after the first failure. */
   forMs: number
-  onTrouble: (error: unknown, retryInMs: number) => void
+  onTrouble?: (error: unknown, retryInMs: number) => void
+  signal?: AbortSignal
 }
 
-/** Runs `work` until it succeeds; `work` must be repeatable. Throws errors that are not transient, and the last failure. */
-export async function waitOut<T>(work: () => Promise<T>, { forMs, onTrouble }: WaitOutOptions): Promise<T> {
+/** Runs `work` until it succeeds; `work` must be repeatable. Throws errors that are not transient, the last failure, and an abort. */
+export async function waitOut<T>(work: () => Promise<T>, { forMs, onTrouble, signal }: WaitOutOptions): Promise<T> {
   const backoff = new Backoff({ initialMs: 50, maxMs: 1_000 })
   let giveUpAt: number | null = null
   for (;;) {
@@ -20,8 +22,8 @@ export async function waitOut<T>(work: () => Promise<T>, { forMs, onTrouble }: W
       giveUpAt ??= monotonicMs() + forMs
       if (!isTransient(error) || monotonicMs() >= giveUpAt) throw error
       const delayMs = backoff.nextMs()
-      onTrouble(error, delayMs)
-      await new Promise((resolve) => setTimeout(resolve, delayMs))
+      onTrouble?.(error, delayMs)
+      await pause(delayMs, undefined, { signal })
     }
   }
 }

@@ -11,6 +11,8 @@ export interface ExecutionRules {
   freeReturns: number
   /** Whether its handler has begun under the present lease, as far as the node was told. */
   began: boolean
+  /** It only starts a run, which another attempt finds: see dags/started-runs.ts. */
+  startsRun: boolean
   /** When it was first handed back for want of its handler. */
   unknownHandlerSince: number | null
 }
@@ -27,11 +29,12 @@ export async function readRules(database: Database, ids: string[]): Promise<Map<
     attempt: number
     free_returns: number
     began: boolean
+    starts_run: boolean
     unknown_since: number | null
   }>(
     'read-rules',
     `select e.execution_id, coalesce(e.policy, j.policy, v.policy) policy, carillon.ms(e.deadline_at) deadline_at, e.attempt,
-       past.free_returns, past.unknown_since, coalesce(r.began, true) began
+       past.free_returns, past.unknown_since, coalesce(r.began, true) began, e.handler = 'carillon.dag' starts_run
      from carillon.executions e
      left join lateral carillon.held(e) r on true
      left join carillon.jobs j on j.job_id = e.job_id and j.version = e.job_version
@@ -57,6 +60,7 @@ export async function readRules(database: Database, ids: string[]): Promise<Map<
         attempt: row.attempt,
         freeReturns: row.free_returns,
         began: row.began,
+        startsRun: row.starts_run,
         unknownHandlerSince: row.unknown_since,
       },
     ]),

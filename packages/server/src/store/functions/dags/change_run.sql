@@ -211,8 +211,9 @@ begin
   return query select * from unnest(v_told.ids, v_told.workers, v_told.fences);
 end $$;
 
--- Of runs that executions have started and that go on: those whose execution does not wait for them any more. Locks: none.
--- Indexes: dag_runs_pkey, leases_pkey, lease_notes_pkey, executions_pkey.
+-- Of runs that executions have started and that go on: those whose execution does not wait for them any more. One of which all steps have
+-- ended is not cancelled: its execution is told before its end is written. Locks: none.
+-- Indexes: dag_runs_pkey, leases_pkey, lease_notes_pkey, executions_pkey, blocked_pkey.
 create or replace function carillon.abandoned_runs(p_runs uuid[], p_limit int) returns uuid[]
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
@@ -227,7 +228,9 @@ begin
     with h as materialized (select * from carillon.read_held(v_on.executions, v_on.fences) x where x.cancel_reason is null)
     select u.run from unnest(v_on.runs, v_on.executions, v_on.fences) u(run, execution, fence)
     left join h on h.execution_id = u.execution and h.fence = u.fence
-    where h.execution_id is null order by u.run limit p_limit);
+    -- Seen together with what is held: one that has been told is over here too.
+    where h.execution_id is null and exists (select from carillon.blocked b where b.execution_id = u.run and not b.released)
+    order by u.run limit p_limit);
 end $$;
 
 -- The run that an execution has started last, as the contract's StartedRun; null: none. Index: dag_runs_started.

@@ -36,6 +36,7 @@ export const errorTable = {
   TOKENS_NOT_WRITABLE: { status: 403, title: 'This node may not create or revoke tokens' },
   POOL_NOT_YOURS: { status: 403, title: 'The pool belongs to another tenant' },
   ROUTE_NOT_FOUND: { status: 404, title: 'There is nothing at this address' },
+  TENANT_NOT_FOUND: { status: 404, title: 'There is no such tenant' },
   POOL_NOT_FOUND: { status: 404, title: 'There is no such pool' },
   WORKER_UNKNOWN: { status: 404, title: 'The worker is not registered' },
   QUARANTINED_NOT_FOUND: { status: 404, title: 'There is no such row in quarantine' },

@@ -30,6 +30,7 @@ import {
   JobCalls,
   type OperationId,
   PoolCalls,
+  TenantCalls,
   type VerifyOptions,
   type VerifyResult,
   validatePayload,
@@ -100,6 +101,8 @@ export class CarillonCalls {
   /** Their runs: start, read, wait, cancel, pause, resume, retry. */
   readonly dagRuns: DagRunCalls
   readonly pools: PoolCalls
+  /** Tenants that are declared, and their shares: list, read, put, delete. */
+  readonly tenants: TenantCalls
   /** Health, metrics, workers, audit, long work. */
   readonly installation: InstallationCalls
 
@@ -113,6 +116,7 @@ export class CarillonCalls {
     this.dags = new DagCalls(call)
     this.dagRuns = new DagRunCalls(call)
     this.pools = new PoolCalls(call)
+    this.tenants = new TenantCalls(call)
     this.installation = new InstallationCalls(call)
   }
 

@@ -28,6 +28,15 @@ export async function readTenant(database: Database, name: string): Promise<Tena
   return rows[0] ?? null
 }
 
+/** Those other than 1. Index: tenants_weighted. */
+export async function readWeights(database: Database): Promise<Map<string, number>> {
+  const rows = await database.query<{ name: string; weight: number }>(
+    'read-tenant-weights',
+    'select name, weight from carillon.tenants where weight <> 1',
+  )
+  return new Map(rows.map(({ name, weight }) => [name, weight]))
+}
+
 export interface PutTenant {
   name: string
   weight: number

@@ -13,11 +13,14 @@ const has = {
   TOKENS: ['valid API keys', 'Revoke them first: GET /v1/tokens'],
 } as const
 
-export const deleteTenant = route(api.deleteTenant, async ({ params, headers, caller }, { database }) => {
+export const deleteTenant = route(api.deleteTenant, async ({ params, headers, caller }, { database, signals }) => {
   const name = params.tenant
   const asked = versionOf(headers) ?? null
   const { verdict, version } = await store.deleteTenant(database, { name, version: asked, actor: caller.actor })
-  if (verdict === 'DELETED') return noContent
+  if (verdict === 'DELETED') {
+    signals.publish({ kind: 'TENANTS' })
+    return noContent
+  }
   if (verdict === 'UNKNOWN') throw tenantNotFound(name)
   if (verdict === 'MISMATCH') throw tenantMismatch(version, asked!)
   const [what, hint] = has[verdict]

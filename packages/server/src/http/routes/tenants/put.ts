@@ -6,7 +6,7 @@ import { etagOf, versionOf } from '../../if-match.ts'
 import { created, ok, route } from '../../route.ts'
 import { tenantMismatch } from './get.ts'
 
-export const putTenant = route(api.putTenant, async ({ params, headers, body, caller }, { database }) => {
+export const putTenant = route(api.putTenant, async ({ params, headers, body, caller }, { database, signals }) => {
   const { weight = 1, description = null } = body
   const name = params.tenant
   if (name === everyTenant) throw reservedName()
@@ -14,6 +14,7 @@ export const putTenant = route(api.putTenant, async ({ params, headers, body, ca
   const put = { name, weight, description, version, actor: caller.actor }
   const { verdict, tenant } = await store.putTenant(database, put)
   if (verdict === 'MISMATCH') throw tenantMismatch(tenant?.version ?? null, version!)
+  if (verdict !== 'UNCHANGED') signals.publish({ kind: 'TENANTS' })
   const etag = etagOf(tenant!.version)
   return verdict === 'CREATED' ? created(tenant!, etag) : ok(tenant!, etag)
 })

@@ -73,8 +73,8 @@ begin
           union all select r.execution_id from carillon.running r
           union all select w.execution_id from carillon.waiting w
           union all select b.execution_id from carillon.blocked b) unfinished
-        join carillon.executions e on e.execution_id = unfinished.execution_id
-        where e.tenant = p_name) then 'EXECUTIONS'
+        -- One by one, by the primary key: a join would be planned as a scan of the whole history.
+        where (select e.tenant from carillon.executions e where e.execution_id = unfinished.execution_id) = p_name) then 'EXECUTIONS'
     when exists (select from carillon.pools o where o.tenant = p_name) then 'POOLS'
     when exists (select from carillon.api_keys k where k.tenant = p_name and k.revoked_at is null
       and (k.expires_at is null or k.expires_at > v_now)) then 'TOKENS'

@@ -129,7 +129,14 @@ function engineSettings(): string[] {
     ...['## Settings of a node', ''],
     'Given to `createCarillon({ … })` directly and to `serve({ engine: { … } })`.',
     '',
-    ...table(['setting', 'what it may be', 'default', 'meaning'], [...others, ...rows]),
+    ...table(
+      ['setting', 'what it may be', 'default', 'meaning'],
+      [
+        ...others,
+        row(['`undeclaredTenants`', '`accept`, `refuse`', '`accept`', about.get('undeclaredTenants') ?? '']),
+        ...rows,
+      ],
+    ),
     '',
     ...settingsSection(
       'Settings of `createCarillon`',

@@ -34,6 +34,7 @@ export const errorTable = {
   SCOPE_MISSING: { status: 403, title: 'The token does not allow this' },
   TENANT_NOT_YOURS: { status: 403, title: 'The token belongs to another tenant' },
   TOKENS_NOT_WRITABLE: { status: 403, title: 'This node may not create or revoke tokens' },
+  TENANT_UNDECLARED: { status: 403, title: 'The tenant is not declared' },
   POOL_NOT_YOURS: { status: 403, title: 'The pool belongs to another tenant' },
   ROUTE_NOT_FOUND: { status: 404, title: 'There is nothing at this address' },
   TENANT_NOT_FOUND: { status: 404, title: 'There is no such tenant' },

@@ -29,6 +29,7 @@ import { Explainer } from './executions/explainer.ts'
 import { LogFeed } from './executions/log-feed.ts'
 import { Forecasts } from './forecast/forecasts.ts'
 import { installationDuties } from './installation-duties.ts'
+import { DeclaredTenants } from './jobs/declared-tenants.ts'
 import { FailureWatch } from './jobs/failure-watch.ts'
 import { Jobs } from './jobs/jobs.ts'
 import { KnownPools } from './jobs/pools.ts'
@@ -78,6 +79,7 @@ export class Engine implements Service {
   readonly signals: Signals
   readonly metrics: Metrics
   readonly activity: Activity
+  readonly tenants: DeclaredTenants
   readonly jobs: Jobs
   readonly submitter: Submitter
   readonly submissions: Submissions
@@ -221,6 +223,7 @@ export class Engine implements Service {
     this.liveness = liveness
     this.tag = tag
     const pools = new KnownPools(database)
+    this.tenants = new DeclaredTenants({ database, signals, undeclared: config.undeclaredTenants })
     const handOver = new HandOver({
       ...{ database, virtualTimes, weightOf },
       fill: (pool, write) => dispatcher.fill(pool, write),

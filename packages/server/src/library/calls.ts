@@ -153,6 +153,7 @@ export class CarillonCalls {
     options: EnqueueOptions = {},
   ): Promise<ExecutionHandle<Result, ExecutionView>> {
     const tenant = this.#tenantOf(options, checkEnqueue)
+    await this.engine.tenants.require(tenant)
     const definition = definitionOf(handler)
     const text = await validatePayload(definition, payload)
     const target = targetOf(definition)
@@ -173,6 +174,7 @@ export class CarillonCalls {
     options: EnqueueRunOptions,
   ): Promise<ExecutionHandle<Record<string, unknown>, ExecutionView>> {
     const tenant = this.#tenantOf(options, checkEnqueueRun)
+    await this.engine.tenants.require(tenant)
     const { payload, ...rest } = options
     if (rest.tx === undefined) {
       const hint = 'Pass the client of your transaction; without one: dags.run'
@@ -189,6 +191,7 @@ export class CarillonCalls {
     options: Omit<EnqueueOptions, 'tx' | 'runAt' | 'delayMs' | 'dedupe'> = {},
   ): Promise<ExecutionHandle<Result, ExecutionView>[]> {
     const tenant = this.#tenantOf(options, checkEnqueueMany)
+    await this.engine.tenants.require(tenant)
     const definition = definitionOf(handler)
     const { tenant: _, ...rest } = options
     const texts = await validatePayloads(definition, payloads)
@@ -203,6 +206,7 @@ export class CarillonCalls {
     options: ScheduleOptions,
   ): Promise<JobView> {
     const tenant = this.#tenantOf(options, checkSchedule)
+    await this.engine.tenants.require(tenant)
     const definition = definitionOf(handler)
     const { tenant: _, cron, every, after, ...rest } = options
     const input: JobInput = { ...rest, ...recurrenceOf({ cron, every, after }), target: targetOf(definition) }
@@ -214,6 +218,7 @@ export class CarillonCalls {
   /** Creates a job from a definition as the HTTP API takes it; one that is due now runs at once. */
   async createJob(input: CreateJobInput): Promise<JobView> {
     const tenant = this.#tenantOf(input, checkJob)
+    await this.engine.tenants.require(tenant)
     const { tenant: _, payload, ...rest } = input
     const text = payload === undefined ? null : encodeJson(payload, 'payload')
     const { job, latest } = await this.engine.submissions.create({ tenant, actor: library.actor }, rest, text)

@@ -28,6 +28,11 @@ export async function readTenant(database: Database, name: string): Promise<Tena
   return rows[0] ?? null
 }
 
+export async function isDeclared(database: Database, name: string): Promise<boolean> {
+  const rows = await database.query('is-tenant-declared', 'select from carillon.tenants where name = $1', [name])
+  return rows.length > 0
+}
+
 /** Those other than 1. Index: tenants_weighted. */
 export async function readWeights(database: Database): Promise<Map<string, number>> {
   const rows = await database.query<{ name: string; weight: number }>(

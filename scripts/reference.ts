@@ -66,6 +66,8 @@ const sections: [heading: string, about: string, schema: unknown][] = [
   ['A filter of executions', '', contract.ExecutionFilter],
   ['A pool', '', contract.Pool],
   ['The load of a pool', '', contract.PoolScaling],
+  ['A tenant, as it is declared', 'The body of `PUT /v1/tenants/:tenant`.', contract.TenantInput],
+  ['A tenant, as it is shown', 'Of `GET /v1/tenants`.', contract.Tenant],
   ['A worker', '', contract.Worker],
   ['An event', 'Of `GET /v1/events`, and a message of the Kafka topic `events`.', contract.Event],
   ['The detail of an event', '', contract.EventDetail],
@@ -127,7 +129,14 @@ function engineSettings(): string[] {
     ...['## Settings of a node', ''],
     'Given to `createCarillon({ … })` directly and to `serve({ engine: { … } })`.',
     '',
-    ...table(['setting', 'what it may be', 'default', 'meaning'], [...others, ...rows]),
+    ...table(
+      ['setting', 'what it may be', 'default', 'meaning'],
+      [
+        ...others,
+        row(['`undeclaredTenants`', '`accept`, `refuse`', '`accept`', about.get('undeclaredTenants') ?? '']),
+        ...rows,
+      ],
+    ),
     '',
     ...settingsSection(
       'Settings of `createCarillon`',

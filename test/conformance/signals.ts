@@ -33,6 +33,7 @@ const oneOfEach: Signal[] = [
   { kind: 'DUE', at: 5 },
   cancel(1),
   { kind: 'SHARDS' },
+  { kind: 'TENANTS' },
 ]
 
 export function describeSignals(name: string, open: () => Promise<SignalsSubject>, { nodes = 2 } = {}): void {

@@ -25,6 +25,7 @@ import { registerPools } from './commands/pools.ts'
 import { registerQuarantine } from './commands/quarantine.ts'
 import { registerServe } from './commands/serve.ts'
 import { registerStats } from './commands/stats.ts'
+import { registerTenants } from './commands/tenants.ts'
 import { registerTokens } from './commands/tokens.ts'
 import { registerVerify } from './commands/verify.ts'
 import { registerWorker } from './commands/worker.ts'
@@ -50,6 +51,7 @@ const registrars = [
     registerDagRuns,
     registerDeadLetters,
     registerPools,
+    registerTenants,
     registerWorkers,
     registerNodes,
     registerOperations,

@@ -26,6 +26,7 @@ export interface ServeOptions extends ListenOptions, TargetOptions, ScaleOutOpti
   tlsKey?: string
   metricsPort?: number
   metricsHost?: string
+  undeclaredTenants?: 'accept' | 'refuse'
 }
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal']
@@ -61,6 +62,14 @@ export function addServeOptions(command: Command): Command {
         'CARILLON_METRICS_HOST',
       ),
     )
+  command.addOption(
+    new Option(
+      '--undeclared-tenants <accept or refuse>',
+      'new work of tenants that are not declared; accept unless given',
+    )
+      .choices(['accept', 'refuse'])
+      .env('CARILLON_UNDECLARED_TENANTS'),
+  )
   return addTargetOptions(addScaleOutOptions(command))
 }
 
@@ -70,10 +79,11 @@ export function serveOptionList(): readonly Option[] {
 }
 
 export async function serveSettings(context: Context, options: ServeOptions): Promise<ServeSettings> {
-  const { host, port, insecure, tlsCert, tlsKey, metricsPort, metricsHost } = options
+  const { host, port, insecure, tlsCert, tlsKey, metricsPort, metricsHost, undeclaredTenants } = options
   if ((tlsCert === undefined) !== (tlsKey === undefined))
     throw new UsageError({ message: '--tls-cert and --tls-key go together', hint: 'Give both' })
   const auth = await authSettings(options)
+  const { engine } = scaleOutSettings(options)
   return {
     host,
     port,
@@ -82,7 +92,7 @@ export async function serveSettings(context: Context, options: ServeOptions): Pr
     ...databaseOf(context, options),
     ...(insecure && { insecure }),
     ...(auth && { auth }),
-    ...scaleOutSettings(options),
+    ...((engine || undeclaredTenants) && { engine: { ...engine, ...(undeclaredTenants && { undeclaredTenants }) } }),
     ...targetSettings(options),
     ...(tlsCert !== undefined && tlsKey !== undefined && { tls: { certFile: tlsCert, keyFile: tlsKey } }),
   }

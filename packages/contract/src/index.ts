@@ -47,6 +47,7 @@ export type { DeadLetterMessage, PublishedGap } from './schemas/published.ts'
 export type { QuarantinedRow } from './schemas/quarantine.ts'
 export type { ReadyMessage } from './schemas/ready-message.ts'
 export type { Spread, Stats, StatsBucket, StatsFigures } from './schemas/stats.ts'
+export type { Tenant, TenantInput } from './schemas/tenant.ts'
 export type { Finding, Verification, Verified } from './schemas/verification.ts'
 export type {
   Cancellation,

@@ -29,6 +29,8 @@ export const ranges = Object.freeze({
   pauseAfterFailures: { min: 1, max: 10_000 },
   stepConcurrency: { min: 1, max: 10_000 },
   maxFailures: { min: 0, max: 10_000 },
+  /** Costs are whole numbers: 65,536 divided by the weight. */
+  tenantWeight: { min: 1, max: 1_000 },
   dedupeWindowSec: { min: 1, max: yearSec },
   dedupeMaxWaitSec: { min: 1, max: yearSec },
 }) satisfies Readonly<Record<string, Range>>

@@ -8,6 +8,7 @@ import { Receipts } from './admission/receipts.ts'
 import { Submitter } from './admission/submitter.ts'
 import { createTagger, type TagFlows } from './admission/tags.ts'
 import { VirtualTimes } from './admission/virtual-times.ts'
+import { TenantWeights } from './admission/weights.ts'
 import { chooseSeams } from './choose-seams.ts'
 import { Completion } from './completion/completion.ts'
 import type { EngineConfig } from './config/engine-config.ts'
@@ -29,6 +30,7 @@ import { Explainer } from './executions/explainer.ts'
 import { LogFeed } from './executions/log-feed.ts'
 import { Forecasts } from './forecast/forecasts.ts'
 import { installationDuties } from './installation-duties.ts'
+import { DeclaredTenants } from './jobs/declared-tenants.ts'
 import { FailureWatch } from './jobs/failure-watch.ts'
 import { Jobs } from './jobs/jobs.ts'
 import { KnownPools } from './jobs/pools.ts'
@@ -78,6 +80,7 @@ export class Engine implements Service {
   readonly signals: Signals
   readonly metrics: Metrics
   readonly activity: Activity
+  readonly tenants: DeclaredTenants
   readonly jobs: Jobs
   readonly submitter: Submitter
   readonly submissions: Submissions
@@ -165,23 +168,14 @@ export class Engine implements Service {
       this.forecasts.changed()
     }
     const virtualTimes = new VirtualTimes({ database, logger })
-    const tag = createTagger(database, virtualTimes)
+    const weights = new TenantWeights({ database, signals, logger })
+    const { weightOf } = weights
+    const tag = createTagger(database, virtualTimes, weightOf)
     const receipts = new Receipts({ database, nodeId: this.nodeId, clock, logger })
     const onSubmitted = (items: { tenant: string; executionId: string }[]) => receipts.acknowledged(items)
     const scheduler = new Scheduler({
-      database,
-      isolation,
-      leadership,
-      source: dueSource,
-      signals,
-      clock,
-      tag,
-      onSubmitted,
-      activity,
-      onFollowed: (count) => metrics.runs.followed(count),
-      pollMs: config.pollMs,
-      windowMs: config.windowMs,
-      logger,
+      ...{ database, isolation, leadership, source: dueSource, signals, clock, tag, weightOf, onSubmitted, activity },
+      ...{ pollMs: config.pollMs, windowMs: config.windowMs, logger },
     })
     const onDead = (executionIds: string[]) => this.#failures.died(executionIds)
     const onDeadLetters = deadLetterLog(logger)
@@ -190,12 +184,7 @@ export class Engine implements Service {
       chance: parts.chance,
     })
     const dispatcher = new Dispatcher({
-      database,
-      isolation,
-      clock,
-      signals,
-      pollMs: config.pollMs,
-      logger,
+      ...{ database, isolation, clock, signals, pollMs: config.pollMs, logger },
       mayLease: (workerId) => this.workerSessions.mayLease(workerId),
       queueOf: (pool) => queues.of(pool, (lane, highest) => virtualTimes.leased(pool, lane, highest)),
       onUndelivered: (leases) => this.workerSessions.undelivered(leases),
@@ -235,7 +224,11 @@ export class Engine implements Service {
     this.liveness = liveness
     this.tag = tag
     const pools = new KnownPools(database)
-    const handOver = new HandOver({ database, virtualTimes, fill: (pool, write) => dispatcher.fill(pool, write) })
+    this.tenants = new DeclaredTenants({ database, signals, undeclared: config.undeclaredTenants })
+    const handOver = new HandOver({
+      ...{ database, virtualTimes, weightOf },
+      fill: (pool, write) => dispatcher.fill(pool, write),
+    })
     const submitter = new Submitter({ database, tag, signals, handOver, receipts, onMoved, activity })
     this.jobs = new Jobs({
       ...{ database, signals, clock, tag, pools, targets: options.targets ?? workersOnly, onMoved, activity },
@@ -327,14 +320,24 @@ export class Engine implements Service {
     })
     const listeners = [this.ends, this.events, this.logFeed]
     this.#services = [
-      ...[clockOffset, ...connections, signals, keepAlive, leadership, virtualTimes, dispatcher, this.workerSessions],
+      ...[
+        clockOffset,
+        ...connections,
+        signals,
+        keepAlive,
+        leadership,
+        virtualTimes,
+        weights,
+        dispatcher,
+        this.workerSessions,
+      ],
       ...[this.forecasts, liveness, scheduler, advancer, duties, sampler, recorder, nodeRecorder],
       ...[...listeners, ...publishers, operator, receipts],
     ]
     this.#stopOrder = [
       ...[nodeRecorder, this.forecasts, ...publishers, operator, ...listeners.toReversed()],
       ...[this.workerSessions, sampler, duties, liveness, scheduler, advancer, receipts, dispatcher, recorder],
-      ...[virtualTimes, leadership, keepAlive, signals, ...connections, clockOffset],
+      ...[weights, virtualTimes, leadership, keepAlive, signals, ...connections, clockOffset],
     ]
   }
 

@@ -39,6 +39,41 @@ jobs:
 `
 
 describe('apply', () => {
+  it('declares tenants first, shows what changes of them, and leaves those of nobody alone', async () => {
+    await node.ask('PUT /v1/tenants/other', { weight: 7 })
+    const declare = (acme: string) => writeFileSync(file, `managedBy: ops\ntenants:\n  - ${acme}\n  - { name: beta }\n`)
+    declare('{ name: acme, weight: 3 }')
+    const first = await apply('--yes')
+    expect(first.stdout).toBe(
+      '+ tenant acme  weight 3\n+ tenant beta  weight 1\n\n2 to create, 0 to change, 0 to delete, 0 unchanged.\nDone.\n',
+    )
+    expect((await apply('--yes', '--prune')).stdout).toContain('0 to create, 0 to change, 0 to delete, 2 unchanged.')
+    declare('{ name: acme, description: gold }')
+    const [plan] = (await apply('--dry-run', '--json')).json()
+    expect(plan).toMatchObject({
+      changes: [
+        { action: 'CHANGE', kind: 'tenant', name: 'acme', differences: [{ field: 'weight', from: 3, to: 1 }, {}] },
+      ],
+      unchanged: 1,
+    })
+    expect((await apply('--yes')).stdout).toMatch(/~ tenant acme\n +weight +3 -> 1\n +description +null -> "gold"\n/)
+    expect((await node.ask('GET /v1/tenants')).body.items).toMatchObject([
+      { name: 'acme', weight: 1, description: 'gold', version: 2 },
+      { name: 'beta', version: 1 },
+      { name: 'other', weight: 7 },
+    ])
+
+    declare('{ name: beta, wieght: 3, weight: 0 }')
+    const wrong = await apply('--yes')
+    expect(wrong.exitCode).toBe(2)
+    for (const line of [
+      'carillon.yaml:3:19 /tenants/0/wieght',
+      '/tenants/0/weight must be a whole number from 1 to 1000',
+      'beta is also the name of /tenants/0',
+    ])
+      expect(wrong.stderr).toContain(line)
+  })
+
   it('makes it so, changes nothing the second time, shows what changes, and prunes what is its own only', async () => {
     await node.ask('POST /v1/jobs', { key: 'foreign', type: 'INTERVAL', interval: 'PT1H', target: { handler: 'x' } })
     writeFileSync(file, manifest)

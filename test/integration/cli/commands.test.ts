@@ -160,6 +160,22 @@ describe('the rest', () => {
     expect(scaling.json()).toMatchObject([{ name: 'default', ready: 0 }])
   })
 
+  it('tenants', async () => {
+    const put = await carillon(['tenants', 'put', 'acme', '--weight', '3', '--json'], at())
+    expect(put.json()).toMatchObject([{ name: 'acme', weight: 3, version: 1 }])
+    const [old, wrong, listed] = await Promise.all([
+      carillon(['tenants', 'put', 'acme', '--weight', '4', '--if-version', '9'], at()),
+      carillon(['tenants', 'put', 'acme', '--weight', 'much'], at()),
+      carillon(['tenants', 'list'], at()),
+    ])
+    expect(old).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('VERSION_MISMATCH') })
+    expect(wrong).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('Give a whole number') })
+    expect(listed.stdout).toMatch(/acme +3 /)
+    expect((await carillon(['tenants', 'get', 'acme'], at())).stdout).toMatch(/weight +3/)
+    expect((await carillon(['tenants', 'delete', 'acme'], at())).stdout).toBe('Tenant acme is not declared any more\n')
+    expect(await carillon(['tenants', 'get', 'acme'], at())).toMatchObject({ exitCode: 1 })
+  })
+
   it('says by its exit code what went wrong, in one line and without a stack', async () => {
     const cases: [string[], number, RegExp][] = [
       [['executions', 'get', '01900000-0000-7000-8000-000000000000'], 1, /EXECUTION_NOT_FOUND/],

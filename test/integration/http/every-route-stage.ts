@@ -52,6 +52,7 @@ export async function stage(): Promise<Stage> {
   const steps = [{ name: secrets.name, target, payload: secrets.payload }]
   const { dagId } = await must('POST /v1/dags', { name: secrets.name, steps })
   const { runId } = await must(`POST /v1/dags/${dagId}/runs`, { payload: secrets.payload })
+  await declare(node)
   const quarantineId = await quarantinedRow(node.databaseUrl, executionId)
   return {
     node,
@@ -66,12 +67,19 @@ export async function stage(): Promise<Stage> {
       runId,
       step: secrets.name,
       name: secrets.pool,
+      tenant: secrets.tenant,
     },
     held: { executionId: executions[0].executionId, fence: executions[0].fence },
     asA,
     asB,
     [Symbol.asyncDispose]: () => node[Symbol.asyncDispose](),
   }
+}
+
+/** Tenants are declared by the operator; A is one. */
+async function declare(node: HttpNode): Promise<void> {
+  const { status } = await node.ask(`PUT /v1/tenants/${secrets.tenant}`, { weight: 7 }, await bearer({ tenant: '*' }))
+  if (status !== 201) throw new Error(`the tenant was not declared: ${status}`)
 }
 
 /** A row of A's that was set aside. */
@@ -148,6 +156,7 @@ const bodies: Record<string, unknown> = {
   runDag: {},
   runSteps: { steps },
   signalStep: {},
+  putTenant: { weight: 2 },
   createPool: { name: 'another-pool-of-b' },
 }
 

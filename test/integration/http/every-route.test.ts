@@ -21,8 +21,9 @@ const guarded = operations.filter(([, { scope }]) => scope !== null) as [
   ApiOperation & { scope: Scope | 'any' },
 ][]
 const open = operations.filter(([, { scope }]) => scope === null)
-const withId = guarded.filter(([, { path }]) => path.includes(':'))
-const withoutId = guarded.filter(([, { path }]) => !path.includes(':'))
+const ofTenants = guarded.filter(([, { platform }]) => !platform)
+const withId = ofTenants.filter(([, { path }]) => path.includes(':'))
+const withoutId = ofTenants.filter(([, { path }]) => !path.includes(':'))
 
 const refusal = ({ status, body }: Asked) => ({ status, code: body.code })
 
@@ -70,6 +71,18 @@ describe('whoever names a tenant that is not his', () => {
     const answer = await send(on, operation, { ...on.asB, 'carillon-tenant': secrets.tenant })
     expect(refusal(answer)).toEqual({ status: 403, code: 'TENANT_NOT_YOURS' })
     expectNothingOfA(answer, operation[1])
+  })
+})
+
+describe('a tenant, about the installation', () => {
+  it.each(guarded.filter(([, { platform }]) => platform))('%s is refused', async (...operation) => {
+    for (const headers of [on.asA, on.asB]) {
+      const answer = await send(on, operation, headers)
+      expect(refusal(answer)).toEqual({ status: 403, code: 'TENANT_NOT_YOURS' })
+      expectNothingOfA(answer, operation[1])
+    }
+    const { body } = await on.node.ask(`GET /v1/tenants/${secrets.tenant}`, undefined, await bearer({ tenant: '*' }))
+    expect(body).toMatchObject({ name: secrets.tenant, weight: 7, version: 1 })
   })
 })
 

@@ -1,5 +1,5 @@
 /**
- * Applies a plan in dependency order: pools, graphs, jobs, deletions. A change names the version
+ * Applies a plan in dependency order: tenants, pools, graphs, jobs, deletions. A change names the version
  * it was planned for, so that a concurrent change by someone else is refused rather than overwritten. Broken off, it
  * can be done again: what is done already shows as unchanged.
  */
@@ -8,6 +8,7 @@ import { Negative } from '../failure.ts'
 import type { NodeClient } from '../node-client.ts'
 import type { Output } from '../output.ts'
 import { changesOf, type Plan } from './plan.ts'
+import { bodyOf } from './tenant-plan.ts'
 
 const barFrom = 10
 
@@ -35,6 +36,12 @@ export async function carryOut(
 }
 
 async function* steps(node: NodeClient, plan: Plan, prune: boolean): AsyncGenerator<void> {
+  for (const wanted of plan.tenants.create)
+    yield void (await node.call('putTenant', { params: { tenant: wanted.name }, body: bodyOf(wanted) }))
+  for (const { wanted, tenant } of plan.tenants.change) {
+    const headers = { 'if-match': `"${tenant.version}"` }
+    yield void (await node.call('putTenant', { params: { tenant: wanted.name }, headers, body: bodyOf(wanted) }))
+  }
   for (const name of plan.newPools) yield void (await node.call('createPool', { body: { name } }))
   for (const body of plan.dags.create) yield void (await node.call('createDag', { body }))
   for (const { wanted, dag } of plan.dags.change) {

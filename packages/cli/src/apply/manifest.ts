@@ -2,16 +2,18 @@
  * The file that says which jobs and graphs there should be. All of it is checked before any request to a node, and everything that
  * is wrong is reported at once, each with its line.
  */
-import { type DagInput, type ErrorDetail, limits, unknownOption, type WireJobInput } from '@carillon/contract'
+import { type DagInput, type ErrorDetail, limits, ranges, unknownOption, type WireJobInput } from '@carillon/contract'
 import { type Document, isMap, isNode } from 'yaml'
 import { UsageError } from '../failure.ts'
 import { parseYaml } from '../files.ts'
+import type { DeclaredTenant } from './tenant-plan.ts'
 
 export type DeclaredJob = WireJobInput & { key: string; managedBy: string }
 export type DeclaredDag = DagInput & { key: string; managedBy: string }
 
 export interface Manifest {
   managedBy: string
+  tenants: DeclaredTenant[]
   pools: string[]
   jobs: DeclaredJob[]
   dags: DeclaredDag[]
@@ -19,7 +21,8 @@ export interface Manifest {
   locate(pointer: string): string
 }
 
-const fields = ['managedBy', 'pools', 'jobs', 'dags']
+const fields = ['managedBy', 'tenants', 'pools', 'jobs', 'dags']
+const tenantFields = ['name', 'weight', 'description']
 
 type Check = (input: unknown) => readonly ErrorDetail[]
 export interface Checks {
@@ -39,9 +42,10 @@ export function parseManifest(
     return `${path}:${line}:${col}`
   }
   const problems = check(value, checks)
-  const { managedBy, pools, jobs, dags } = (isObject(value) ? value : {}) as unknown as Given
+  const { managedBy, tenants, pools, jobs, dags } = (isObject(value) ? value : {}) as unknown as Given
   const manifest = {
     managedBy,
+    tenants: Array.isArray(tenants) ? tenants : [],
     pools: (Array.isArray(pools) ? pools : []).map((pool) => (isObject(pool) ? pool.name : pool) as string),
     jobs: managed(jobs, managedBy) as DeclaredJob[],
     dags: managed(dags, managedBy) as DeclaredDag[],
@@ -68,6 +72,7 @@ export function refuseIfWrong(manifest: Manifest, problems: readonly ErrorDetail
 /** The file as it is written, if it is right. */
 interface Given {
   managedBy: string
+  tenants?: DeclaredTenant[] | null
   pools?: (string | { name: string })[] | null
   jobs?: WireJobInput[] | null
   dags?: DagInput[] | null
@@ -83,9 +88,10 @@ function check(value: unknown, checks: Checks): ErrorDetail[] {
   for (const field of Object.keys(value)) {
     if (!fields.includes(field)) problems.push(unknownOption(field, fields))
   }
-  const { managedBy, pools = [], jobs = [], dags = [] } = value
+  const { managedBy, tenants = [], pools = [], jobs = [], dags = [] } = value
   if (!isName(managedBy))
     problems.push({ pointer: '/managedBy', message: 'must be a name', hint: 'It says which jobs belong to this file' })
+  checkAll(problems, '/tenants', tenants, checkTenant, 'name')
   for (const [i, pool] of listOf(problems, '/pools', pools).entries()) {
     const name = isObject(pool) ? pool.name : pool
     if (!isName(name) || (isObject(pool) && Object.keys(pool).length > 1))
@@ -96,15 +102,18 @@ function check(value: unknown, checks: Checks): ErrorDetail[] {
   return problems
 }
 
-function checkAll(problems: ErrorDetail[], root: string, items: unknown, checkItem: Check): void {
+function checkAll(problems: ErrorDetail[], root: string, items: unknown, checkItem: Check, named = 'key'): void {
   const seen = new Map<string, number>()
   for (const [i, item] of listOf(problems, root, items).entries()) {
     const pointer = `${root}/${i}`
     problems.push(...checkItem(item).map((detail) => ({ ...detail, pointer: pointer + (detail.pointer ?? '') })))
-    const key = isObject(item) && typeof item.key === 'string' ? item.key : null
-    if (key === null) continue
+    const key = isObject(item) ? item[named] : undefined
+    if (typeof key !== 'string') continue
     if (seen.has(key))
-      problems.push({ pointer: `${pointer}/key`, message: `${key} is also the key of ${root}/${seen.get(key)}` })
+      problems.push({
+        pointer: `${pointer}/${named}`,
+        message: `${key} is also the ${named} of ${root}/${seen.get(key)}`,
+      })
     else seen.set(key, i)
   }
 }
@@ -119,6 +128,21 @@ function checkOwner({ key, managedBy }: Record<string, unknown>, what: string): 
       message: 'managedBy is said once, at the top of the file',
       hint: 'Leave it out here',
     })
+  return problems
+}
+
+function checkTenant(tenant: unknown): ErrorDetail[] {
+  if (!isObject(tenant)) return [{ message: 'must be a tenant', hint: 'Such as {name: acme, weight: 3}' }]
+  const problems = Object.keys(tenant)
+    .filter((field) => !tenantFields.includes(field))
+    .map((field) => unknownOption(field, tenantFields))
+  const { name, weight = 1, description = null } = tenant
+  const { min, max } = ranges.tenantWeight
+  if (!isName(name)) problems.push({ pointer: '/name', message: 'must be a name' })
+  if (!Number.isInteger(weight) || (weight as number) < min || (weight as number) > max)
+    problems.push({ pointer: '/weight', message: `must be a whole number from ${min} to ${max}` })
+  if (description !== null && (typeof description !== 'string' || description === ''))
+    problems.push({ pointer: '/description', message: 'must be a text' })
   return problems
 }
 

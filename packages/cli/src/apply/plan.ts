@@ -6,9 +6,11 @@ import { type DagPlan, dagPlanOf } from './dag-plan.ts'
 import { type Difference, differences } from './differences.ts'
 import type { DeclaredJob, Manifest } from './manifest.ts'
 import { neededFirst } from './needed-first.ts'
+import { type TenantPlan, tenantPlanOf } from './tenant-plan.ts'
 
 export interface Plan {
   managedBy: string
+  tenants: TenantPlan
   newPools: string[]
   create: DeclaredJob[]
   change: { wanted: DeclaredJob; job: Job; differences: Difference[] }[]
@@ -30,6 +32,7 @@ export async function planOf(node: NodeClient, manifest: Manifest): Promise<Plan
   const byKey = new Map(managed.map((job) => [job.key, job]))
   const plan: Plan = {
     managedBy,
+    tenants: await tenantPlanOf(node, manifest.tenants),
     newPools: manifest.pools.filter((pool) => !known.has(pool)),
     create: [],
     change: [],
@@ -92,7 +95,8 @@ async function jobOf(node: NodeClient, key: string): Promise<Job | null> {
 }
 
 export function changesOf(plan: Plan, prune: boolean): number {
-  const { newPools, create, change, dags } = plan
+  const { tenants, newPools, create, change, dags } = plan
   const deleted = prune ? plan.surplus.length + dags.surplus.length : 0
-  return newPools.length + create.length + dags.create.length + change.length + dags.change.length + deleted
+  const created = tenants.create.length + newPools.length + create.length + dags.create.length
+  return created + tenants.change.length + change.length + dags.change.length + deleted
 }

@@ -9,8 +9,14 @@ import type { Plan } from './plan.ts'
 const longestValue = 60
 
 export function showPlan(out: Output, plan: Plan, { prune }: { prune: boolean }): void {
-  const { newPools, create, change, surplus, dags } = plan
-  const unchanged = plan.unchanged.length + dags.unchanged.length
+  const { tenants, newPools, create, change, surplus, dags } = plan
+  const unchanged = tenants.unchanged.length + plan.unchanged.length + dags.unchanged.length
+  for (const { name, weight = 1 } of tenants.create)
+    out.line(`${out.style('green', `+ tenant ${printable(name)}`)}  ${out.style('dim', `weight ${weight}`)}`)
+  for (const { wanted, differences } of tenants.change) {
+    out.line(out.style('yellow', `~ tenant ${printable(wanted.name)}`))
+    showDifferences(out, differences)
+  }
   for (const pool of newPools) out.line(out.style('green', `+ pool ${printable(pool)}`))
   for (const job of create) {
     const what = `${scheduleOf({ timezone: 'UTC', ...job } as Job)}  ${targetOf(job)}`
@@ -32,8 +38,8 @@ export function showPlan(out: Output, plan: Plan, { prune }: { prune: boolean })
   for (const dag of dags.surplus) showSurplus(out, 'graph', dag, prune)
   if (unchanged > 0) out.line(out.style('dim', `= ${unchanged} unchanged`))
   out.line()
-  const created = create.length + newPools.length + dags.create.length
-  const changed = change.length + dags.change.length
+  const created = tenants.create.length + create.length + newPools.length + dags.create.length
+  const changed = tenants.change.length + change.length + dags.change.length
   const deleted = prune ? surplus.length + dags.surplus.length : 0
   out.line(`${created} to create, ${changed} to change, ${deleted} to delete, ${unchanged} unchanged.`)
 }
@@ -57,10 +63,14 @@ function shown(value: unknown): string {
 
 /** The same for programs. */
 export function planDocument(plan: Plan, prune: boolean) {
-  const { managedBy, newPools, create, change, unchanged, surplus, dags } = plan
+  const { managedBy, tenants, newPools, create, change, unchanged, surplus, dags } = plan
   return {
     managedBy,
     changes: [
+      ...tenants.create.map(({ name }) => ({ action: 'CREATE', kind: 'tenant', name })),
+      ...tenants.change.map(({ wanted: { name }, differences }) => ({
+        ...{ action: 'CHANGE', kind: 'tenant', name, differences },
+      })),
       ...newPools.map((name) => ({ action: 'CREATE', kind: 'pool', name })),
       ...create.map(({ key }) => ({ action: 'CREATE', kind: 'job', key })),
       ...change.map(({ wanted, job, differences }) => ({
@@ -81,7 +91,7 @@ export function planDocument(plan: Plan, prune: boolean) {
       ...(prune ? surplus.map(({ key, jobId }) => ({ action: 'DELETE', kind: 'job', key, jobId })) : []),
       ...(prune ? dags.surplus.map(({ key, dagId }) => ({ action: 'DELETE', kind: 'graph', key, dagId })) : []),
     ],
-    unchanged: unchanged.length + dags.unchanged.length,
+    unchanged: tenants.unchanged.length + unchanged.length + dags.unchanged.length,
     surplus: [
       ...surplus.map(({ key, jobId }) => ({ key, jobId })),
       ...dags.surplus.map(({ key, dagId }) => ({ key, dagId })),

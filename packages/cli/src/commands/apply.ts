@@ -10,7 +10,7 @@ import { readText } from '../files.ts'
 export function registerApply(program: Command): void {
   program
     .command('apply')
-    .description('make the jobs, graphs and pools be what a file says; shows what would change, and asks')
+    .description('make the jobs, graphs, pools and tenants be what a file says; shows what would change, and asks')
     .requiredOption('-f, --file <path>', 'YAML or JSON; - is stdin')
     .option('--prune', 'delete jobs and graphs that this file managed and no longer names')
     .option('--dry-run', 'only show what would change')
@@ -33,7 +33,9 @@ Example of a file:
         - { name: extract, target: { handler: extract } }
         - { name: load, target: { handler: load }, dependsOn: [extract] }
 
-A job that is paused stays paused. Only what has the file's managedBy is ever deleted.`,
+A job that is paused stays paused. With a platform token a file can also declare tenants:
+  tenants: [{ name: acme, weight: 3 }]
+Only what has the file's managedBy is ever deleted.`,
     )
     .action(act(apply))
 }

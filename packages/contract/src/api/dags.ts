@@ -51,7 +51,7 @@ export const dagOperations = {
       201: { description: 'Created', schema: Dag, links: ofDag },
       200: { description: 'It was there already', schema: Dag, links: ofDag },
     },
-    errors: [...ofGraphs, 'IDEMPOTENCY_KEY_REUSED', 'STATE_CONFLICT'],
+    errors: [...ofGraphs, 'TENANT_UNDECLARED', 'IDEMPOTENCY_KEY_REUSED', 'STATE_CONFLICT'],
   }),
   listDags: operation({
     method: 'GET',
@@ -125,7 +125,7 @@ export const dagOperations = {
       201: { description: 'Started', schema: DagRunSummary, links: ofDagRun },
       200: { description: 'The same request was answered before', schema: DagRunSummary },
     },
-    errors: [...ofGraphs, 'DAG_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', 'STATE_CONFLICT'],
+    errors: [...ofGraphs, 'DAG_NOT_FOUND', 'TENANT_UNDECLARED', 'IDEMPOTENCY_KEY_REUSED', 'STATE_CONFLICT'],
   }),
   runSteps: operation({
     method: 'POST',
@@ -140,7 +140,7 @@ export const dagOperations = {
       201: { description: 'Started', schema: DagRunSummary, links: ofDagRun },
       200: { description: 'The same request was answered before', schema: DagRunSummary },
     },
-    errors: [...ofGraphs, 'IDEMPOTENCY_KEY_REUSED', 'STATE_CONFLICT'],
+    errors: [...ofGraphs, 'TENANT_UNDECLARED', 'IDEMPOTENCY_KEY_REUSED', 'STATE_CONFLICT'],
   }),
   listDagRuns: operation({
     method: 'GET',

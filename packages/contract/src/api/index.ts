@@ -6,6 +6,7 @@ import { executionOperations } from './executions.ts'
 import { jobOperations } from './jobs.ts'
 import { quarantineOperations } from './quarantine.ts'
 import { systemOperations } from './system.ts'
+import { tenantOperations } from './tenants.ts'
 import { tokenOperations } from './tokens.ts'
 import { workerOperations } from './workers.ts'
 
@@ -16,6 +17,7 @@ export const api = {
   ...executionOperations,
   ...dagOperations,
   ...workerOperations,
+  ...tenantOperations,
   ...eventOperations,
   ...quarantineOperations,
   ...systemOperations,

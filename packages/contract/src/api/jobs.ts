@@ -118,7 +118,7 @@ export const jobOperations = {
       201: { description: 'Created', schema: CreatedJob, links: ofJob },
       200: { description: 'It was there already', schema: CreatedJob, links: ofJob },
     },
-    errors: [...ofDefinitions, 'IDEMPOTENCY_KEY_REUSED', 'STATE_CONFLICT'],
+    errors: [...ofDefinitions, 'TENANT_UNDECLARED', 'IDEMPOTENCY_KEY_REUSED', 'STATE_CONFLICT'],
   }),
   createJobs: operation({
     method: 'POST',
@@ -166,7 +166,7 @@ export const jobOperations = {
         schema: BatchAnswer,
       },
     },
-    errors: [...ofDefinitions, 'IDEMPOTENCY_KEY_REUSED', 'STATE_CONFLICT'],
+    errors: [...ofDefinitions, 'TENANT_UNDECLARED', 'IDEMPOTENCY_KEY_REUSED', 'STATE_CONFLICT'],
   }),
   listJobs: operation({
     method: 'GET',

@@ -36,7 +36,10 @@ export const ofOperation = linksTo('operationId', ['getOperation', 'cancelOperat
 export const ofWorker = linksTo('workerId', ['getWorker', 'leaseExecutions', 'reportExecutions', 'deregisterWorker'])
 export const ofPool = linksTo('name', ['pausePool', 'resumePool', 'scalePool'])
 
-function linksTo(id: string, operationIds: string[]): Links {
-  const parameters = { [id]: `$response.body#/${id}` }
+export const ofTenant = linksTo('tenant', ['getTenant', 'putTenant', 'deleteTenant'], 'name')
+
+/** `field`: where in the answer the id is. */
+function linksTo(id: string, operationIds: string[], field = id): Links {
+  const parameters = { [id]: `$response.body#/${field}` }
   return Object.fromEntries(operationIds.map((operationId) => [operationId, { operationId, parameters }]))
 }

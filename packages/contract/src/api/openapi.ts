@@ -48,7 +48,7 @@ export function openApiDocument(operations: Record<string, ApiOperation>, option
 }
 
 function describe(operationId: string, declared: ApiOperation, components: Components): object {
-  const { params, query, headers, body, scope } = declared
+  const { params, query, headers, body, scope, platform } = declared
   const responses: Record<string, object> = {}
   for (const [status, answer] of Object.entries(declared.answers)) responses[status] = response(answer, components)
   for (const [status, codes] of errorsByStatus(declared)) {
@@ -69,6 +69,7 @@ function describe(operationId: string, declared: ApiOperation, components: Compo
     summary: declared.summary,
     ...(declared.description && { description: declared.description }),
     ...(scope === null ? { security: [] } : scope === 'any' ? {} : { 'x-scope': scope }),
+    ...(platform && { 'x-platform': true }),
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
       requestBody: {

@@ -28,6 +28,8 @@ export interface ApiOperation {
   description?: string
   /** What the caller's token must allow; `any`: every token will do; null: no token needed. */
   scope: Scope | 'any' | null
+  /** Only platform tokens. */
+  platform?: true
   /** Without a token it is answered; a platform token that allows this is told more. */
   moreWith?: Scope
   params?: TObject

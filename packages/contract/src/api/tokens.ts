@@ -45,7 +45,7 @@ export const tokenOperations = {
       'request takes no `Idempotency-Key`: if the answer is lost, revoke the key that the list shows, and create another.',
     body: TokenInput,
     answers: { 201: { description: 'Created', schema: NewToken } },
-    errors: ['SCOPE_MISSING', 'TENANT_NOT_YOURS', 'TOKENS_NOT_WRITABLE'],
+    errors: ['SCOPE_MISSING', 'TENANT_NOT_YOURS', 'TENANT_UNDECLARED', 'TOKENS_NOT_WRITABLE'],
   }),
   revokeToken: operation({
     method: 'DELETE',

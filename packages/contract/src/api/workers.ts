@@ -138,7 +138,7 @@ export const workerOperations = {
       201: { description: 'Created', schema: Pool, links: ofPool },
       200: { description: 'It was there already', schema: Pool, links: ofPool },
     },
-    errors: ['POOL_NOT_YOURS', 'POOL_LIMIT_REACHED'],
+    errors: ['POOL_NOT_YOURS', 'POOL_LIMIT_REACHED', 'TENANT_UNDECLARED'],
   }),
   deletePool: operation({
     method: 'DELETE',

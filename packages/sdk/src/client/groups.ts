@@ -10,6 +10,8 @@ import type {
   Explanation,
   Job,
   JobPatch,
+  Tenant,
+  TenantInput,
   WireJobInput,
 } from '@carillon/contract'
 import type { CallAnswer, CallInput, OperationId } from './operations.ts'
@@ -182,6 +184,34 @@ export class PoolCalls {
   /** What waits and runs, by pool and lane. */
   load(): Promise<CallAnswer<'getLoad'>> {
     return this.#call('getLoad', {})
+  }
+}
+
+/** Tenants that are declared, and their shares. Only a platform token may ask. */
+export class TenantCalls {
+  readonly #call: Call
+
+  constructor(call: Call) {
+    this.#call = call
+  }
+
+  list(query: QueryOf<'listTenants'> = {}): Promise<CallAnswer<'listTenants'>> {
+    return this.#call('listTenants', { query })
+  }
+
+  /** Null: it is not declared. */
+  get(tenant: string): Promise<CallAnswer<'getTenant'> | null> {
+    return this.#call('getTenant', { params: { tenant } }).catch(unless('TENANT_NOT_FOUND'))
+  }
+
+  /** Declares it, or changes it: what is left out has its default. With `version`, only if it is still that one. */
+  put(tenant: string, body: TenantInput, options: { version?: number } = {}): Promise<Tenant> {
+    return this.#call('putTenant', { params: { tenant }, body, headers: ifMatch(options) })
+  }
+
+  /** Refused while the tenant has anything but history. */
+  async delete(tenant: string, options: { version?: number } = {}): Promise<void> {
+    await this.#call('deleteTenant', { params: { tenant }, headers: ifMatch(options) })
   }
 }
 

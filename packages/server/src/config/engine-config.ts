@@ -40,6 +40,8 @@ export interface EngineConfig {
    * the subscription: `carillon events unsubscribe kafka` does.
    */
   readonly publishEvents?: string
+  /** Whether a tenant that is not declared may bring new work. All nodes of an installation have the same. */
+  readonly undeclaredTenants: UndeclaredTenants
   /** Connections of this node, besides one for its keep-alive thread. */
   readonly maxConnections: number
   /** Set at the creation of an installation; later nodes take what is there. */
@@ -82,13 +84,24 @@ export interface EngineConfig {
   readonly undeliveredEventsMost: number
 }
 
+export const undeclaredTenantsChoices = ['accept', 'refuse'] as const
+export type UndeclaredTenants = (typeof undeclaredTenantsChoices)[number]
+
 export type EngineSettings = Partial<EngineConfig>
 
 /** Ranges and defaults. */
 export const engineNumbers: Record<
   Exclude<
     keyof EngineConfig,
-    'nodeName' | 'databaseUrl' | 'directUrl' | 'leadership' | 'hotWindow' | 'signals' | 'queue' | 'publishEvents'
+    | 'nodeName'
+    | 'databaseUrl'
+    | 'directUrl'
+    | 'leadership'
+    | 'hotWindow'
+    | 'signals'
+    | 'queue'
+    | 'publishEvents'
+    | 'undeclaredTenants'
   >,
   { value: number; min: number; max: number }
 > = {
@@ -123,6 +136,7 @@ export const engineSettingNames = [
   'signals',
   'queue',
   'publishEvents',
+  'undeclaredTenants',
   ...Object.keys(engineNumbers),
 ]
 
@@ -147,7 +161,11 @@ export function engineConfig(settings: EngineSettings): EngineConfig {
   }
   if (settings.queue !== undefined) kafkaPlace(settings.queue, 'queue')
   if (settings.publishEvents !== undefined) kafkaPlace(settings.publishEvents, 'publishEvents')
+  const { undeclaredTenants = 'accept' } = settings
+  if (!undeclaredTenantsChoices.includes(undeclaredTenants))
+    throw invalid('undeclaredTenants', `is none of ${undeclaredTenantsChoices.join(', ')}`)
   const config: Record<string, unknown> = {
+    undeclaredTenants,
     nodeName: settings.nodeName ?? `${hostname()}-${process.pid}`,
     databaseUrl: settings.databaseUrl,
     ...(settings.directUrl !== undefined && { directUrl: settings.directUrl }),

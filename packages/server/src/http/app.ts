@@ -8,6 +8,7 @@ import type { ApiOperation } from '@carillon/contract/api'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Logger } from '../observability/logger.ts'
 import type { Authenticator } from './auth/authenticator.ts'
+import { platformOnly } from './auth/refusals.ts'
 import { readBody } from './body/read-body.ts'
 import { type BodyBounds, bodyTooLarge } from './body/scanner.ts'
 import { refuseConnection } from './broken-connection.ts'
@@ -180,16 +181,25 @@ function register(
 /** Where no token is needed, one with the scope is told more, and one without it what everybody is. */
 function callerOf(
   { headers }: FastifyRequest,
-  { scope, moreWith }: ApiOperation,
+  { scope, platform, moreWith }: ApiOperation,
   authenticator: Authenticator,
 ): Caller | Promise<Caller> {
-  if (scope !== null) return authenticator.authenticate(headers, scope)
+  if (scope !== null) {
+    const caller = authenticator.authenticate(headers, scope)
+    if (!platform) return caller
+    return caller instanceof Promise ? caller.then(ofPlatform) : ofPlatform(caller)
+  }
   const hasToken = headers.authorization !== undefined || authenticator.tokens === false
   if (moreWith === undefined || !hasToken) return nobody
   return Promise.try(() => authenticator.authenticate(headers, moreWith)).catch((error: unknown) => {
     if (error instanceof CarillonError && error.code === 'SCOPE_MISSING') return nobody
     throw error
   })
+}
+
+function ofPlatform(caller: Caller): Caller {
+  if (caller.platform) return caller
+  throw platformOnly()
 }
 
 interface TenantLimiters {

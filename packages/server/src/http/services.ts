@@ -8,6 +8,7 @@ import type { Executions } from '../executions/executions.ts'
 import type { Explainer } from '../executions/explainer.ts'
 import type { LogFeed } from '../executions/log-feed.ts'
 import type { Forecasts } from '../forecast/forecasts.ts'
+import type { DeclaredTenants } from '../jobs/declared-tenants.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Activity } from '../observability/activity.ts'
@@ -29,6 +30,8 @@ export interface Services {
   signals: Signals
   metrics: Metrics
   activity: Activity
+  /** Which tenants may bring work. */
+  tenants: DeclaredTenants
   jobs: Jobs
   submissions: Submissions
   executions: Executions

@@ -30,6 +30,7 @@ import {
   JobCalls,
   type OperationId,
   PoolCalls,
+  TenantCalls,
   type VerifyOptions,
   type VerifyResult,
   validatePayload,
@@ -100,6 +101,8 @@ export class CarillonCalls {
   /** Their runs: start, read, wait, cancel, pause, resume, retry. */
   readonly dagRuns: DagRunCalls
   readonly pools: PoolCalls
+  /** Tenants that are declared, and their shares: list, read, put, delete. */
+  readonly tenants: TenantCalls
   /** Health, metrics, workers, audit, long work. */
   readonly installation: InstallationCalls
 
@@ -113,6 +116,7 @@ export class CarillonCalls {
     this.dags = new DagCalls(call)
     this.dagRuns = new DagRunCalls(call)
     this.pools = new PoolCalls(call)
+    this.tenants = new TenantCalls(call)
     this.installation = new InstallationCalls(call)
   }
 
@@ -149,6 +153,7 @@ export class CarillonCalls {
     options: EnqueueOptions = {},
   ): Promise<ExecutionHandle<Result, ExecutionView>> {
     const tenant = this.#tenantOf(options, checkEnqueue)
+    await this.engine.tenants.require(tenant)
     const definition = definitionOf(handler)
     const text = await validatePayload(definition, payload)
     const target = targetOf(definition)
@@ -169,6 +174,7 @@ export class CarillonCalls {
     options: EnqueueRunOptions,
   ): Promise<ExecutionHandle<Record<string, unknown>, ExecutionView>> {
     const tenant = this.#tenantOf(options, checkEnqueueRun)
+    await this.engine.tenants.require(tenant)
     const { payload, ...rest } = options
     if (rest.tx === undefined) {
       const hint = 'Pass the client of your transaction; without one: dags.run'
@@ -185,6 +191,7 @@ export class CarillonCalls {
     options: Omit<EnqueueOptions, 'tx' | 'runAt' | 'delayMs' | 'dedupe'> = {},
   ): Promise<ExecutionHandle<Result, ExecutionView>[]> {
     const tenant = this.#tenantOf(options, checkEnqueueMany)
+    await this.engine.tenants.require(tenant)
     const definition = definitionOf(handler)
     const { tenant: _, ...rest } = options
     const texts = await validatePayloads(definition, payloads)
@@ -199,6 +206,7 @@ export class CarillonCalls {
     options: ScheduleOptions,
   ): Promise<JobView> {
     const tenant = this.#tenantOf(options, checkSchedule)
+    await this.engine.tenants.require(tenant)
     const definition = definitionOf(handler)
     const { tenant: _, cron, every, after, ...rest } = options
     const input: JobInput = { ...rest, ...recurrenceOf({ cron, every, after }), target: targetOf(definition) }
@@ -210,6 +218,7 @@ export class CarillonCalls {
   /** Creates a job from a definition as the HTTP API takes it; one that is due now runs at once. */
   async createJob(input: CreateJobInput): Promise<JobView> {
     const tenant = this.#tenantOf(input, checkJob)
+    await this.engine.tenants.require(tenant)
     const { tenant: _, payload, ...rest } = input
     const text = payload === undefined ? null : encodeJson(payload, 'payload')
     const { job, latest } = await this.engine.submissions.create({ tenant, actor: library.actor }, rest, text)

@@ -5,7 +5,7 @@
  * What must stay true: an entry taken from the wheel is fired and confirmed, or put back, or given back to the source (then a
  * later claim brings what PostgreSQL has then). FIRE decides, not this.
  */
-import type { Flow } from '../domain/fairness.ts'
+import type { Flow, WeightOf } from '../domain/fairness.ts'
 import type { Confirmation, DueOccurrence, DueReturn, DueSource } from '../due-source/port.ts'
 import type { Leadership, LedShard } from '../leadership/port.ts'
 import { BatchLimit } from '../lib/batch-limit.ts'
@@ -45,6 +45,7 @@ export interface SchedulerOptions {
   signals: Signals
   clock: Clock
   tag: (flows: readonly Flow[]) => Promise<number[]>
+  weightOf?: WeightOf
   isolation: Isolation
   /** Called with submissions of callers' transactions once they are in the ledger. */
   onSubmitted?: (items: { tenant: string; executionId: string }[]) => void
@@ -62,7 +63,7 @@ type Planned = PlannedFire & { held: OccurrenceEntry }
 
 export class Scheduler implements Service {
   readonly #options: SchedulerOptions
-  readonly #wheel = new Wheel()
+  readonly #wheel: Wheel
   readonly #claimLoop: Loop
   readonly #fireLoop: Loop
   readonly #limit = new BatchLimit(batchSize)
@@ -72,6 +73,7 @@ export class Scheduler implements Service {
 
   constructor(options: SchedulerOptions) {
     this.#options = options
+    this.#wheel = new Wheel(options.weightOf)
     this.#activity = options.activity ?? noActivity
     const { logger } = options
     this.#claimLoop = new Loop({

@@ -3,7 +3,8 @@
  * what is due empties the slots that have passed into queues by tenant, from which it is dealt out in turns. Adding and
  * taking cost the same whatever the number of entries. It is a copy: losing it loses nothing.
  */
-import { takeInTurns } from '../domain/fairness.ts'
+import type { WeightOf } from '../domain/fairness.ts'
+import { Turns } from '../domain/turns.ts'
 import type { DueEntry } from '../due-source/port.ts'
 
 const slotMs = 10
@@ -22,7 +23,11 @@ export class Wheel {
   readonly #slots = new Map<number, Set<string>>()
   /** Numbers of the slots in use, smallest first; a few hundred at most. */
   #order: number[] = []
-  readonly #due = new Map<string, WheelEntry[]>()
+  readonly #due: Turns<WheelEntry>
+
+  constructor(weightOf?: WeightOf) {
+    this.#due = new Turns(weightOf)
+  }
 
   get size(): number {
     return this.#entries.size
@@ -47,12 +52,12 @@ export class Wheel {
     keys.add(entry.key)
   }
 
-  /** Takes what is due at `now`, at most `max`, in turns over tenants. */
+  /** Takes what is due at `now`, at most `max`, in turns over tenants, by their weights. */
   take(now: number, max: number): WheelEntry[] {
     this.#collect(now)
     const taken: WheelEntry[] = []
     while (taken.length < max && this.#due.size > 0) {
-      for (const entry of takeInTurns(this.#due, max - taken.length)) {
+      for (const entry of this.#due.take(max - taken.length)) {
         if (!this.#holds(entry)) continue
         this.#entries.delete(entry.key)
         taken.push(entry)
@@ -63,7 +68,7 @@ export class Wheel {
 
   /** When the earliest entry is due; null if there is none. 0: some that were due are still to be taken. */
   nextDue(): number | null {
-    for (const queue of this.#due.values()) if (queue.some((entry) => this.#holds(entry))) return 0
+    for (const entry of this.#due.items()) if (this.#holds(entry)) return 0
     // Slots whose entries were all replaced or forgotten say nothing about when to wake up.
     const first = this.#order.find((slot) => this.#slots.get(slot)!.size > 0)
     if (first === undefined) return null
@@ -96,10 +101,7 @@ export class Wheel {
       for (const entry of entries) {
         if (entry.at > now) break
         keys.delete(entry.key)
-        const { tenant } = entry.entry
-        const queue = this.#due.get(tenant)
-        if (queue) queue.push(entry)
-        else this.#due.set(tenant, [entry])
+        this.#due.add(entry.entry.tenant, entry)
       }
       // The slot that `now` lies in may still hold entries of its later milliseconds.
       if (keys.size > 0) break

@@ -20,8 +20,8 @@ export function merge(signals: Signal[]): Signal[] {
     } else if (signal.kind === 'RELEASED') {
       const known = merged.get('RELEASED')
       merged.set('RELEASED', known?.kind === 'RELEASED' ? bothReleased(known.shards, signal.shards) : signal)
-    } else if (signal.kind === 'SHARDS') {
-      merged.set('SHARDS', signal)
+    } else if (signal.kind === 'SHARDS' || signal.kind === 'TENANTS') {
+      merged.set(signal.kind, signal)
     } else {
       others.push(signal)
     }

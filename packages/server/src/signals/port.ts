@@ -29,6 +29,8 @@ export type Signal =
   | { kind: 'CANCEL'; workerId: string; executionId: string; fence: number; reason: 'CANCELLED' | 'TIMED_OUT' }
   /** Shards were given up or a node came: look at the distribution. */
   | { kind: 'SHARDS' }
+  /** What is declared about tenants has changed. */
+  | { kind: 'TENANTS' }
   /** Executions ended. Told at the publishing node only: there are too many, and a caller that waits elsewhere polls. */
   | { kind: 'ENDED'; executionIds: string[] }
 

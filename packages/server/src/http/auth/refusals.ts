@@ -12,6 +12,13 @@ export function scopeMissing(scope: Scope): CarillonError {
   })
 }
 
+export function platformOnly(): CarillonError {
+  return new CarillonError('TENANT_NOT_YOURS', {
+    message: 'the token belongs to a tenant, and this concerns the installation',
+    hint: 'Use a platform token',
+  })
+}
+
 export function tenantNotYours(): CarillonError {
   return new CarillonError('TENANT_NOT_YOURS', {
     pointer: '/carillon-tenant',

@@ -6,6 +6,7 @@ import { jobsRoutes } from './jobs/index.ts'
 import { poolsRoutes } from './pools/index.ts'
 import { quarantineRoutes } from './quarantine/index.ts'
 import { systemRoutes } from './system/index.ts'
+import { tenantsRoutes } from './tenants/index.ts'
 import { tokensRoutes } from './tokens/index.ts'
 import { workersRoutes } from './workers/index.ts'
 
@@ -15,6 +16,7 @@ export const routes = {
   ...dagsRoutes,
   ...workersRoutes,
   ...poolsRoutes,
+  ...tenantsRoutes,
   ...eventsRoutes,
   ...quarantineRoutes,
   ...systemRoutes,

@@ -1,5 +1,4 @@
 import type { TagRequest } from '../../domain/fairness.ts'
-import { unitCost } from '../../domain/fairness.ts'
 import { bigints, smallints, texts } from '../arrays.ts'
 import type { Database } from '../database.ts'
 
@@ -15,7 +14,7 @@ export async function reserveTags(
       texts(requests.map((r) => r.pool)),
       smallints(requests.map((r) => r.lane)),
       texts(requests.map((r) => r.tenant)),
-      bigints(requests.map((r) => r.count * unitCost)),
+      bigints(requests.map((r) => r.count * r.cost)),
       bigints(requests.map((r) => r.virtualTime)),
     ],
   )

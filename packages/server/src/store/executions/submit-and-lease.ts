@@ -1,4 +1,3 @@
-import { unitCost } from '../../domain/fairness.ts'
 import type { Database } from '../database.ts'
 import type { AnswerEntry } from '../idempotency/answers.ts'
 import { type LaneReading, type Leased, type LeasedRow, leasedOf, leaseParameters, type Slot } from './lease.ts'
@@ -16,7 +15,12 @@ export interface SubmittedAndLeased {
 /** Writes one submission and fills one slot. See functions/submissions/submit_and_lease.sql. */
 export async function submitAndLease(
   database: Database,
-  { item, entry, virtualTime }: { item: Submission; entry: AnswerEntry | null; virtualTime: number },
+  {
+    item,
+    entry,
+    virtualTime,
+    cost,
+  }: { item: Submission; entry: AnswerEntry | null; virtualTime: number; cost: number },
   { reading, slot }: { reading: LaneReading; slot: Slot },
 ): Promise<SubmittedAndLeased> {
   const entries = entry === null ? [] : [entry]
@@ -30,7 +34,7 @@ export async function submitAndLease(
       entries.map((e) => e.key),
       entries.map((e) => `\\x${e.hash}`),
       entries.map((e) => e.answer),
-      ...submissionArrays([item], [unitCost]),
+      ...submissionArrays([item], [cost]),
       virtualTime,
       ...leaseParameters(reading, [slot]),
       database.now,

@@ -10,6 +10,7 @@ const summaryText = (run: DagRunRecord) => JSON.stringify(runSummaryOf(run))
 
 export const runDag = route(api.runDag, (request, services) =>
   answerOnce(api.runDag, request, services, async (key) => {
+    await services.tenants.require(request.caller.tenant)
     const { params, body, headers, caller } = request
     const { once, textOf } = rendering(key, summaryText)
     const input = { ...body, traceparent: body.traceparent ?? traceparentOf(headers) }
@@ -19,6 +20,7 @@ export const runDag = route(api.runDag, (request, services) =>
 
 export const runSteps = route(api.runSteps, (request, services) =>
   answerOnce(api.runSteps, request, services, async (key) => {
+    await services.tenants.require(request.caller.tenant)
     const { body, headers, caller } = request
     const { once, textOf } = rendering(key, summaryText)
     const input = { ...body, traceparent: body.traceparent ?? traceparentOf(headers) }

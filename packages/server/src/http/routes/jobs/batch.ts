@@ -15,6 +15,7 @@ const check = checker(JobInputSchema, 'body')
 /** Each is checked by itself, so that with `partial` an invalid one does not block the others. */
 export const createJobs = route(api.createJobs, (request, services) =>
   answerOnce(api.createJobs, request, services, async (key) => {
+    await services.tenants.require(request.caller.tenant)
     const { jobs, partial = false } = request.body
     const traceparent = traceparentOf(request.headers)
     const wanted = await allWanted(jobs, traceparent)

@@ -10,6 +10,7 @@ import { traceparentOf } from '../../traceparent.ts'
 /** 201: it is new. 200: the job with this key, or the holder of the dedupe key, was there already. */
 export const createJob = route(api.createJob, (request, services) =>
   answerOnce(api.createJob, request, services, async (key) => {
+    await services.tenants.require(request.caller.tenant)
     const { payload, ...rest } = request.body
     const input = { ...rest, traceparent: rest.traceparent ?? traceparentOf(request.headers) }
     const text = payload === undefined ? null : encodeJson(payload, 'payload')

@@ -11,9 +11,11 @@ import { findPool, notYours } from './find.ts'
 /** A tenant's token creates the tenant's pools, a platform token the installation's. */
 export const createPool = route(api.createPool, async ({ body, caller }, services) => {
   const { name } = body
-  const { database, workerSessions } = services
+  const { database, tenants, workerSessions } = services
   if (name.startsWith(reservedPrefix)) throw new CarillonError('VALIDATION', reserved('/name'))
-  const wanted = { name, tenant: ownerOf(caller), actor: caller.actor, maxPools: workerSessions.maxPools }
+  const owner = ownerOf(caller)
+  if (owner !== null) await tenants.require(owner)
+  const wanted = { name, tenant: owner, actor: caller.actor, maxPools: workerSessions.maxPools }
   const claimed = await store.createPool(database, wanted)
   if ('foreign' in claimed) throw notYours(name)
   if ('limit' in claimed) throw tooManyPools(claimed.limit)

@@ -1,6 +1,6 @@
-import { CarillonError } from '@carillon/contract'
 import { api } from '@carillon/contract/api'
 import { readPools } from '../../../store/pools/pools.ts'
+import { cursorOfName, nameOfCursor } from '../../name-cursor.ts'
 import { ok, route } from '../../route.ts'
 import { ownerOf } from '../workers/owner.ts'
 
@@ -13,19 +13,5 @@ export const listPools = route(api.listPools, async ({ query, caller }, { databa
     limit,
   })
   const last = pools.length === limit ? pools.at(-1) : undefined
-  return ok({ items: pools.map(({ pool }) => pool), nextCursor: last ? cursorOf(last.key) : null })
+  return ok({ items: pools.map(({ pool }) => pool), nextCursor: last ? cursorOfName(last.key) : null })
 })
-
-function cursorOf(name: string): string {
-  return Buffer.from(name).toString('base64url')
-}
-
-function nameOfCursor(cursor: string): string {
-  const name = Buffer.from(cursor, 'base64url').toString()
-  if (cursorOf(name) === cursor && !name.includes('\0')) return name
-  throw new CarillonError('VALIDATION', {
-    pointer: '/cursor',
-    message: 'is not a cursor of this list',
-    hint: 'Give `nextCursor` of the page before, as it is, or leave it out to start over',
-  })
-}

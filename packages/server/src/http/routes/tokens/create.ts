@@ -6,11 +6,12 @@ import { type Caller, created, route } from '../../route.ts'
 import { platformOnly, tokenView, writing } from './view.ts'
 
 /** A caller grants only what it has itself: scopes, and tenants it may act for. */
-export const createToken = route(api.createToken, async ({ body, caller }, { database }) => {
+export const createToken = route(api.createToken, async ({ body, caller }, { database, tenants }) => {
   const { name, platform = false, expiresInSec = null } = body
   if (platform && !caller.platform) throw platformOnly()
   const scopes = [...new Set(body.scopes)]
   requireOwn(scopes, caller)
+  if (!platform) await tenants.require(caller.tenant)
   const { keyId, text, hash } = newApiKey()
   const tenant = platform ? null : caller.tenant
   const row = { keyId, hash, name, tenant, scopes, expiresInSec, actor: caller.actor }

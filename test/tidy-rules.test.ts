@@ -6,6 +6,7 @@ import {
   banned,
   columnNames,
   fileSizes,
+  lateralLocks,
   leftovers,
   names,
   type Offence,
@@ -256,5 +257,17 @@ describe('column names', () => {
       `connect({ application_name: 'carillon' })`,
     )
     expect(columnNames([store, test, other])).toEqual([])
+  })
+})
+
+describe('locks inside LATERAL', () => {
+  const lock = (rows: string) =>
+    file(`${server}/store/functions/a.sql`, 'select from x cross join lateral (', `  select from t ${rows}) y;`)
+
+  it('are found on a range, and fine without one and without LATERAL', () => {
+    const range = 'where t.id = x.id and t.id between low and high'
+    expect(places(lateralLocks([lock(`${range} for no key update`)]))).toEqual([`${server}/store/functions/a.sql:1`])
+    const plain = file(`${server}/store/functions/b.sql`, `select from t ${range} for update`)
+    expect(lateralLocks([lock('where t.id = x.id for update'), lock(`${range} offset 0`), plain])).toEqual([])
   })
 })

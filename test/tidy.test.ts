@@ -6,6 +6,7 @@ import {
   banned,
   columnNames,
   fileSizes,
+  lateralLocks,
   leftovers,
   names,
   type Offence,
@@ -46,6 +47,10 @@ describe('the source tree', () => {
 
   it('only the store names columns', () => {
     expect(list(columnNames(files))).toEqual([])
+  })
+
+  it('nothing in a range of partitions is locked through LATERAL', () => {
+    expect(list(lateralLocks(files))).toEqual([])
   })
 
   it('no notes are left over', () => {

@@ -157,6 +157,22 @@ export function vagueWords(files: readonly SourceFile[]): Offence[] {
     )
 }
 
+/**
+ * A lock inside LATERAL on partitions of a range: once a row has changed while it was waited for, PostgreSQL 18 leaves out all that come
+ * after it, without an error. `= any (…) order by …` locks the same rows.
+ */
+export function lateralLocks(files: readonly SourceFile[]): Offence[] {
+  const pattern = /lateral\s*\(\s*select\b[^()]*\bbetween\b[^()]*\bfor\s+(no\s+key\s+)?(update|share)/gi
+  return files
+    .filter(({ path }) => path.includes('/store/') && !path.includes('/migrations/'))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(pattern)].map(({ index }) => ({
+        at: `${path}:${text.slice(0, index).split('\n').length}`,
+        what: 'a lock inside LATERAL on a range of partitions',
+      })),
+    )
+}
+
 /** A test that is skipped says why, in a comment on its line or the one above. */
 export function skips(files: readonly SourceFile[]): Offence[] {
   return files.flatMap(({ path, text, code }) => {

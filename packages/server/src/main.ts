@@ -175,6 +175,7 @@ export class Engine implements Service {
     const onSubmitted = (items: { tenant: string; executionId: string }[]) => receipts.acknowledged(items)
     const scheduler = new Scheduler({
       ...{ database, isolation, leadership, source: dueSource, signals, clock, tag, weightOf, onSubmitted, activity },
+      onFollowed: (count) => metrics.runs.followed(count),
       ...{ pollMs: config.pollMs, windowMs: config.windowMs, logger },
     })
     const onDead = (executionIds: string[]) => this.#failures.died(executionIds)

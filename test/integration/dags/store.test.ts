@@ -5,6 +5,7 @@ import { cancel } from '../../../packages/server/src/store/executions/cancel.ts'
 import { replay } from '../../../packages/server/src/store/executions/replay.ts'
 import { TestRuns } from '../../support/dags.ts'
 import { endOf, openStore, type TestStore, tenant } from '../../support/store.ts'
+import { until } from '../../support/until.ts'
 
 let store: TestStore
 let dags: TestRuns
@@ -156,7 +157,7 @@ describe('a run', () => {
     const items = (executionId: string) => {
       const runId = startedRunId(executionId, null)
       const started = { runId, executionId, fence: 1_024, ancestors: [], paused: false }
-      return dags.start({ a: [], b: [] }, { started, fanOut: { concurrency: null, maxFailures: 1 } })
+      return dags.start({ 'each.0': [], 'each.1': [] }, { started, fanOut: { concurrency: null, maxFailures: 1 } })
     }
     const over = await items(submissionId(Date.now()))
     await dags.advance()
@@ -167,6 +168,38 @@ describe('a run', () => {
     await dags.advance()
     expect(await run(over)).toMatchObject({ state: 'SUCCEEDED', reason: null, failedCount: 1 })
     expect(await run(open)).toMatchObject({ state: 'CANCELLED', reason: 'CANCELLED' })
+  })
+
+  it('counts the slots it gives away, also beside runs that change while ADVANCE waits for them', async () => {
+    const runIds: string[] = []
+    for (let i = 0; i < 4; i++) {
+      const executionId = submissionId(Date.now())
+      const runId = startedRunId(executionId, null)
+      const started = { runId, executionId, fence: 1_024, ancestors: [], paused: false }
+      const items = { 'each.0': [], 'each.1': [], 'each.2': [], 'each.3': [] }
+      await dags.start(items, { started, fanOut: { concurrency: 2, maxFailures: 0 } })
+      runIds.push(runId)
+    }
+    const other = await store.database.connect()
+    for (const runId of runIds.toSorted().slice(0, 2)) {
+      await other.query('begin')
+      await other.query('update carillon.dag_runs set paused = paused where execution_id = $1', [runId])
+      const advanced = dags.advance()
+      await until(async () => {
+        const waiting = await store.database.query(
+          null,
+          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        )
+        return waiting.length > 0
+      })
+      await other.query('commit')
+      await advanced
+      await store.assertOnePlace()
+      const leased = await store.lease(100)
+      expect(leased.map(({ dag }) => dag!.runId).sort()).toEqual(runIds.flatMap((each) => [each, each]).sort())
+      await store.settle(leased.map((held) => endOf(held)))
+    }
+    other.release()
   })
 
   it('goes on when one step is cancelled by itself', async () => {

@@ -79,14 +79,15 @@ begin
   if cardinality(v_shards) = 0 then
     return;
   end if;
+  -- Not through LATERAL: in partitions of a range, PostgreSQL 18 then leaves out all rows after one that has changed while it waited.
   select array_agg(r.execution_id), coalesce(array_agg(r.execution_id) filter (where r.cancel_at is not null), '{}') into v_runs, v_cancelled
   from (
-    select r.* from (select distinct u id from unnest(p_runs) u order by u) i cross join lateral (
-      select x.execution_id, x.cancel_at from carillon.dag_runs x
-      where x.execution_id = i.id and x.execution_id between v_range.low and v_range.high for no key update) r) r;
-  perform from (select u id from unnest(p_ids) u order by u) i cross join lateral (
-    select from carillon.executions x
-    where x.execution_id = i.id and x.execution_id between v_range.low and v_range.high for no key update) e;
+    select x.execution_id, x.cancel_at from carillon.dag_runs x
+    where x.execution_id = any (p_runs) and x.execution_id between v_range.low and v_range.high
+    order by x.execution_id for no key update) r;
+  perform from carillon.executions x
+  where x.execution_id = any (p_ids) and x.execution_id between v_range.low and v_range.high
+  order by x.execution_id for no key update;
   v_limited := array(
     select b.execution_id from unnest(v_runs) i(id) join carillon.blocked b on b.execution_id = i.id and b.slots is not null);
   perform carillon.hold_blocked(p_ids || v_limited, array(

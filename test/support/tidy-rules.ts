@@ -167,7 +167,7 @@ export function lateralLocks(files: readonly SourceFile[]): Offence[] {
     .filter(({ path }) => path.includes('/store/') && !path.includes('/migrations/'))
     .flatMap(({ path, text }) =>
       [...text.matchAll(pattern)].map(({ index }) => ({
-        at: `${path}:${text.slice(0, index).split('\n').length}`,
+        at: `${path}:${lineAt(text, index)}`,
         what: 'a lock inside LATERAL on a range of partitions',
       })),
     )

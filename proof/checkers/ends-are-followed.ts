@@ -1,23 +1,32 @@
-/** Jobs that run after other jobs: docs/schedules.md, a second time. An end while the follower was being created may count or not. */
+/**
+ * Jobs that run after other jobs: docs/schedules.md, a second time. An end while the follower was being created, or while the job that it
+ * follows was being deleted, may count or not.
+ */
 import type { Checker, Finding, Follower, LedgerRow } from '../history.ts'
 import { isReturn, isWhole } from './leases.ts'
 import { livesOf } from './step-lives.ts'
 
-/** From the time that a follower is created by until its row is there. */
-const creationMs = 10_000
+/** From the time that a change is recorded with until its rows are there. */
+const changeMs = 10_000
 
 export const endsAreFollowed: Checker = {
   name: 'ends-are-followed',
   promise: 'Each end of an execution is followed once by every job that runs after it, and by no other.',
-  check({ executions, followers }) {
+  check({ executions, followers, spans }) {
+    const deletedAt = new Map(
+      spans.filter(({ state }) => state === 'DELETED').map(({ jobId, since }) => [jobId, since]),
+    )
     const byJob = Map.groupBy(executions, ({ jobId }) => jobId)
     return followers.flatMap((follower) => {
       const rows = (byJob.get(follower.jobId) ?? []).filter(isFollowing)
       const following = Map.groupBy(rows, (row) => row.transitions[0]!.after!)
       const followed = byJob.get(follower.followed) ?? []
+      const deleted = deletedAt.get(follower.followed) ?? Number.POSITIVE_INFINITY
       const known = new Set(followed.map(({ executionId }) => executionId))
       return [
-        ...followed.filter(isWhole).flatMap((row) => problemOf(follower, row, following.get(row.executionId) ?? [])),
+        ...followed
+          .filter(isWhole)
+          .flatMap((row) => problemOf({ ...follower, until: deleted }, row, following.get(row.executionId) ?? [])),
         ...rows
           .filter(({ transitions: [first] }) => !known.has(first!.after!))
           .map(({ executionId: subject, transitions: [first] }): Finding => {
@@ -32,9 +41,12 @@ function isFollowing({ transitions: [first] }: LedgerRow): boolean {
   return first !== undefined && first.after !== null
 }
 
-function problemOf(follower: Follower, row: LedgerRow, following: LedgerRow[]): Finding[] {
-  const ends = endsOf(row).filter(({ state }) => isMeant(follower, state))
-  const certain = ends.filter(({ at, isAtBirth }) => at > follower.since + creationMs && !isAtBirth).length
+/** `until`: when the job that it follows was deleted. */
+function problemOf(follower: Follower & { until: number }, row: LedgerRow, following: LedgerRow[]): Finding[] {
+  const { since, until } = follower
+  const ends = endsOf(row).filter(({ at, state }) => isMeant(follower, state) && at < until + changeMs)
+  const isCertain = ({ at, isAtBirth }: End) => at > since + changeMs && at < until - changeMs && !isAtBirth
+  const certain = ends.filter(isCertain).length
   if (following.length >= certain && following.length <= ends.length) return []
   const wanted = certain === ends.length ? certain : `${certain} to ${ends.length}`
   return [

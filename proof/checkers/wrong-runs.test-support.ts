@@ -1,7 +1,12 @@
 /** Runs of graphs, and jobs after others, that are wrong: one of each kind. More of them: steps.test.ts, runs.test.ts. */
-import type { Follower, History, LedgerRow } from '../history.ts'
+import type { Follower, History, JobSpan, LedgerRow } from '../history.ts'
 import { chain, chainHistory, historyOf, type Life, occurrence, t0, transition } from './history.test-support.ts'
 import { fanOut, historyOfMade, inner, type Made, signalled } from './runs.test-support.ts'
+
+const deletedSpan: JobSpan = {
+  ...{ jobId: 'j', version: 1, state: 'DELETED', overlap: 'ALLOW' },
+  ...{ since: t0 - 60_000, until: null },
+}
 
 /** What is wrong, and the checkers that must say so. */
 export const wrongRuns: [string, string[], History][] = [
@@ -52,6 +57,11 @@ export const wrongRuns: [string, string[], History][] = [
     'an end that is followed though it is not as asked for',
     ['ends-are-followed'],
     followed([following(2, 'e1')], { on: 'FAILED' }),
+  ],
+  [
+    'an end that is followed though its job was deleted long before',
+    ['ends-are-followed', 'fires-from-the-current-version'],
+    { ...followed([following(2, 'e1')]), spans: [deletedSpan] },
   ],
 ]
 

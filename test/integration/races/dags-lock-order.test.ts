@@ -46,7 +46,12 @@ describe('the lock order of runs', { timeout: raceTimeoutMs }, () => {
       'order by b.execution_id for update of b',
       'order by b.execution_id desc for update of b',
     ],
-    ['advance', 'advance', 'from unnest(p_runs) u order by u)', 'from unnest(p_runs) u order by u desc)'],
+    [
+      'advance',
+      'advance',
+      'order by x.execution_id for no key update) r',
+      'order by x.execution_id desc for no key update) r',
+    ],
     ['cancel', 'hold_blocked', 'from unnest(p_ending) i(id)', 'from unnest(null::uuid[]) i(id)'],
   ])('is seen to be broken by %s when %s takes locks otherwise (%s)', async (name, fn, right, wrong) => {
     const [found] = await store.database.query<{ text: string }>(

@@ -30,9 +30,9 @@ export const broken: readonly Broken[] = [
     instead: 'where i.id = any (v_leases.ids)',
   },
   {
-    ...{ name: 'a note is lost', function: 'store_progress' },
-    text: 'perform carillon.mark_noted(',
-    instead: 'perform cardinality(',
+    ...{ name: 'a note is lost', function: 'mark_noted' },
+    text: 'and not l.noted',
+    instead: 'and false',
   },
   {
     ...{ name: 'a retry comes back at once', function: 'return_executions' },

@@ -4,6 +4,7 @@
  */
 
 import { HandOver } from './admission/hand-over.ts'
+import { Limiter } from './admission/limiter.ts'
 import { Receipts } from './admission/receipts.ts'
 import { Submitter } from './admission/submitter.ts'
 import { createTagger, type TagFlows } from './admission/tags.ts'
@@ -111,7 +112,7 @@ export class Engine implements Service {
   readonly #dedupeSettler: DedupeSettler
   /** Single runs of the loops, for callers that set the clock. */
   readonly byHand: Readonly<
-    Record<'fire' | 'advance' | 'sweep' | 'compareHeld' | 'operate' | 'pauseFailing', () => Promise<unknown>>
+    Record<'fire' | 'admit' | 'advance' | 'sweep' | 'compareHeld' | 'operate' | 'pauseFailing', () => Promise<unknown>>
   >
   readonly #services: Service[]
   readonly #stopOrder: Service[]
@@ -171,6 +172,10 @@ export class Engine implements Service {
     const weights = new TenantWeights({ database, signals, logger })
     const { weightOf } = weights
     const tag = createTagger(database, virtualTimes, weightOf)
+    const limiter = new Limiter({
+      ...{ database, leadership, signals, clock, tag, pollMs: config.pollMs, logger },
+      onLeaked: (slots) => metrics.node.slotsLost(slots),
+    })
     const receipts = new Receipts({ database, nodeId: this.nodeId, clock, logger })
     const onSubmitted = (items: { tenant: string; executionId: string }[]) => receipts.acknowledged(items)
     const scheduler = new Scheduler({
@@ -308,6 +313,7 @@ export class Engine implements Service {
     this.#clockOffset = clockOffset
     this.byHand = {
       fire: () => this.#dedupeSettler.runOnce().then(() => scheduler.runOnce()),
+      admit: () => limiter.runOnce(),
       advance: () => advancer.runOnce(),
       sweep: () => sweeper.runOnce(),
       compareHeld: () => this.workerSessions.compareHeld(),
@@ -329,6 +335,7 @@ export class Engine implements Service {
         leadership,
         virtualTimes,
         weights,
+        limiter,
         dispatcher,
         this.workerSessions,
       ],
@@ -338,7 +345,7 @@ export class Engine implements Service {
     this.#stopOrder = [
       ...[nodeRecorder, this.forecasts, ...publishers, operator, ...listeners.toReversed()],
       ...[this.workerSessions, sampler, duties, liveness, scheduler, advancer, receipts, dispatcher, recorder],
-      ...[weights, virtualTimes, leadership, keepAlive, signals, ...connections, clockOffset],
+      ...[limiter, weights, virtualTimes, leadership, keepAlive, signals, ...connections, clockOffset],
     ]
   }
 

@@ -58,7 +58,7 @@ export async function readPlacement(database: Database, executionId: string): Pr
            left join lateral carillon.held(x) y on true
            left join carillon.workers k on k.worker_id = y.worker_id
            where x.job_id = e.job_id and x.job_id <> x.execution_id and x.state is null and x.execution_id <> e.execution_id
-             and not exists (select from carillon.waiting z where z.execution_id = x.execution_id)
+             and not exists (select from carillon.waiting z where z.execution_id = x.execution_id and z.tenant is null)
            order by x.execution_id desc limit 5) h) end holders,
        case when r.execution_id is not null then jsonb_build_object('workerId', r.worker_id, 'worker', k.name,
          'leasedAt', carillon.ms(r.leased_at), 'overdueAt', carillon.ms(r.overdue_at), 'seenAt', carillon.ms(k.seen_at), 'cancelAt', carillon.ms(r.cancel_at),

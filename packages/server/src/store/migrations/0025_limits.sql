@@ -15,7 +15,7 @@ create table carillon.limits (
   -- What has a count of its own: each key that executions name, each job, handler, pool or tenant.
   scope text not null check (scope in ('KEY', 'JOB', 'HANDLER', 'POOL', 'TENANT')),
   -- Only this one. Null: each.
-  subject text collate "C" check (subject <> '' and scope <> 'KEY'),
+  subject text collate "C" check (subject is null or subject <> '' and scope <> 'KEY'),
   -- How many may be ready or running at once. 0: nothing starts.
   concurrency int check (concurrency between 0 and 1000000),
   -- How many may become ready in so many seconds, evenly.
@@ -70,3 +70,7 @@ create index waiting_turns on carillon.waiting (key, tenant, execution_id) where
 alter table carillon.waiting drop constraint waiting_key;
 alter table carillon.waiting
   add constraint waiting_key check (key ~ '^job:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' or key ~ '^limit:[0-9]+:' and tenant is not null) not valid;
+create index limit_keys_next on carillon.limit_keys (next_at) where next_at is not null;
+
+-- It takes more than before.
+drop function if exists carillon.create_executions(timestamptz, text, carillon.birth[], boolean, timestamptz, text, boolean);

@@ -167,10 +167,119 @@ describe('a limit of concurrency', () => {
     expect(await admitAll()).toEqual([])
     await store.database.query(
       null,
-      `insert into carillon.limit_changes select distinct key, 0 from carillon.waiting where tenant is not null`,
+      `insert into carillon.limit_changes (key, freed) select distinct key, 0 from carillon.waiting where tenant is not null`,
     )
     await store.database.query(null, `delete from carillon.limits where name = 'gone'`)
     expect((await admitAll()).sort()).toEqual(ids.toSorted())
     await store.settle((await store.lease(10)).map((each) => endOf(each)))
+  })
+})
+
+describe('a limit that tenants share', () => {
+  it('is given to them in turns, by weight, however long a backlog is', async () => {
+    await store.database.query(null, `insert into carillon.tenants (name, weight) values ('heavy', 3)`)
+    await declare({ tenant: null, name: 'shared', concurrency: 1 })
+    const owners = new Map<string, string>()
+    for (const [owner, count] of [
+      ['big', 300],
+      ['heavy', 120],
+      ['small', 40],
+    ] as const) {
+      for (const id of await store.submit(count, keyed('shared'), Date.now(), owner)) owners.set(id, owner)
+    }
+    const counts: Record<string, number> = { big: 0, heavy: 0, small: 0 }
+    for (let n = 0; n < 200; n++) {
+      const [id] = await admitAll()
+      counts[owners.get(id!)!]!++
+      await store.settle((await store.lease(10)).map((each) => endOf(each)))
+      const [least, most] = [
+        Math.min(counts.big!, counts.heavy! / 3, counts.small!),
+        Math.max(counts.big!, counts.heavy! / 3, counts.small!),
+      ]
+      expect(most - least, JSON.stringify(counts)).toBeLessThanOrEqual(1.1)
+    }
+    expect(counts).toEqual({ big: 40, heavy: 120, small: 40 })
+    await cancel(store.database, [...owners.keys()], { reason: 'CANCELLED', actor: 'test' })
+    await admitAll()
+    await store.assertOnePlace()
+  })
+
+  it('comes after a limit of the tenant with the same name', async () => {
+    await declare({ tenant: null, name: 'twice', concurrency: 0 })
+    const [blocked] = await store.submit(1, keyed('twice'))
+    expect(await admitAll()).toEqual([])
+    await declare({ name: 'twice', concurrency: 1 })
+    const [free] = await store.submit(1, keyed('twice'))
+    expect(await admitAll()).toEqual([free])
+    await cancel(store.database, [blocked!, free!], { reason: 'CANCELLED', actor: 'test' })
+    await admitAll()
+  })
+})
+
+describe('limits by job, handler, pool and tenant', () => {
+  it('count what they name, or each by itself', async () => {
+    await declare({ tenant: null, name: 'per-tenant', scope: 'TENANT', concurrency: 3 })
+    await declare({ name: 'per-handler', scope: 'HANDLER', concurrency: 2 })
+    await declare({ name: 'other-pool', scope: 'POOL', subject: 'elsewhere', concurrency: 0 })
+    await store.submit(4)
+    await store.submit(5, null, Date.now(), 'another')
+    await admitAll()
+    const held = await store.lease(10)
+    expect(held.filter((each) => each.tenant === tenant)).toHaveLength(2)
+    expect(held.filter((each) => each.tenant === 'another')).toHaveLength(3)
+    await store.settle(held.map((each) => endOf(each)))
+    await admitAll()
+    await store.settle((await store.lease(10)).map((each) => endOf(each)))
+
+    // What FIRE and a trigger bring has the limit of its job.
+    const jobId = await store.job()
+    await declare({ name: 'one-job', scope: 'JOB', subject: jobId, concurrency: 1 })
+    await store.fire([jobId], 3)
+    await store.trigger(jobId)
+    expect(await admitAll()).toHaveLength(1)
+    await store.assertOnePlace()
+    await store.database.query(null, `delete from carillon.limits where name <> 'acct'`)
+    await store.database.query(
+      null,
+      `insert into carillon.limit_changes (key, freed) select distinct key, 0 from carillon.waiting where tenant is not null`,
+    )
+    expect(await admitAll()).toHaveLength(3)
+    await store.settle((await store.lease(10)).map((each) => endOf(each)))
+  })
+})
+
+describe('a limit of rate', () => {
+  it('lets in evenly, within five percent over ten seconds', async () => {
+    await declare({ name: 'rate', rate: [50, 1] })
+    await store.submit(700, keyed('rate'))
+    const start = Date.now() + 1_000
+    let admitted = 0
+    let firstAt = 0
+    for (let at = start; at <= start + 10_000; at += 37) {
+      const before = admitted
+      for (;;) {
+        const { nextAt, ...found } = await readAdmissible(store.database, 500, new Date(at))
+        if (found.keys.length === 0) {
+          expect(nextAt! - at).toBeGreaterThan(0)
+          expect(nextAt! - at).toBeLessThanOrEqual(20)
+          break
+        }
+        admitted += (
+          await admit(
+            store.database,
+            found,
+            found.candidates.map(() => store.tag()),
+            new Date(at),
+          )
+        ).moved.length
+      }
+      if (before === 0) firstAt = admitted
+      // A fifth of a second of it at once, after a rest; then what 37 ms allow.
+      else expect(admitted - before).toBeLessThanOrEqual(3)
+    }
+    expect(firstAt).toBeLessThanOrEqual(11)
+    expect(admitted).toBeGreaterThanOrEqual(500 * 0.98)
+    expect(admitted).toBeLessThanOrEqual(500 * 1.05)
+    await store.assertOnePlace()
   })
 })

@@ -15,17 +15,19 @@ export interface Candidate {
 }
 
 export interface Admissible {
-  /** Keys that were looked at, and those of them that have more than was read. */
+  /** Keys that were looked at, which of their changes were there, and those that have more than was read. */
   keys: string[]
+  seen: number[]
   unfinished: string[]
   candidates: Candidate[]
   /** When the rate of a limit allows something again that waits for it. Null: nothing waits for a rate. */
   nextAt: number | null
 }
 
-export async function readAdmissible(database: Database, most: number): Promise<Admissible> {
+export async function readAdmissible(database: Database, most: number, now = database.now): Promise<Admissible> {
   const rows = await database.query<{
     keys: string[]
+    seen: number[]
     unfinished: string[]
     ids: string[]
     waits: string[] | null
@@ -35,8 +37,8 @@ export async function readAdmissible(database: Database, most: number): Promise<
     pools: string[] | null
     lanes: number[] | null
     next_at: number | null
-  }>('read-admissible', 'select * from carillon.read_admissible($1, $2)', [most, database.now])
-  const { keys, unfinished, ids, waits, starts, costs, tenants, pools, lanes, next_at: nextAt } = rows[0]!
+  }>('read-admissible', 'select * from carillon.read_admissible($1, $2)', [most, now])
+  const { keys, seen, unfinished, ids, waits, starts, costs, tenants, pools, lanes, next_at: nextAt } = rows[0]!
   const candidates = ids.flatMap((executionId, i) => {
     const tenant = tenants?.[i] ?? null
     // Without a row of the ledger there is nothing to run: the inspector puts it into quarantine.
@@ -44,27 +46,29 @@ export async function readAdmissible(database: Database, most: number): Promise<
     const [pool, lane, key, start, cost] = [pools![i]!, lanes![i]!, waits![i]!, starts![i]!, costs![i]!]
     return [{ executionId, tenant, pool, lane, key, start, cost }]
   })
-  return { keys, unfinished, candidates, nextAt }
+  return { keys, seen, unfinished, candidates, nextAt }
 }
 
 export async function admit(
   database: Database,
-  { keys, unfinished, candidates }: Omit<Admissible, 'nextAt'>,
+  { keys, seen, unfinished, candidates }: Omit<Admissible, 'nextAt'>,
   tags: readonly number[],
+  now = database.now,
 ): Promise<{ moved: string[]; queued: QueuedWork[]; more: boolean }> {
   const rows = await database.query<{
     moved: string[]
     queued: [string, number, number, number][] | null
     more: boolean
-  }>('admit', 'select * from carillon.admit($1, $2, $3, $4, $5, $6, $7, $8)', [
+  }>('admit', 'select * from carillon.admit($1, $2, $3, $4, $5, $6, $7, $8, $9)', [
     texts(keys),
+    bigints(seen),
     texts(unfinished),
     uuids(candidates.map(({ executionId }) => executionId)),
     texts(candidates.map(({ key }) => key)),
     bigints(candidates.map(({ start }) => start)),
     bigints(candidates.map(({ cost }) => cost)),
     bigints(tags),
-    database.now,
+    now,
   ])
   const { moved, queued, more } = rows[0]!
   return { moved, queued: queuedOf(queued), more }

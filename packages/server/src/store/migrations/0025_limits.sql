@@ -51,6 +51,7 @@ create index limit_holds_key on carillon.limit_holds (key);
 
 -- Keys that ADMIT has to look at: something began to wait, or gave slots back.
 create table carillon.limit_changes (
+  change_id bigint generated always as identity primary key,
   key text collate "C" not null,
   freed int not null
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 500);

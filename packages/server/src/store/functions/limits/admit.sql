@@ -1,12 +1,12 @@
 -- What ADMIT may admit now. Looks at the keys of which something has changed and at those whose rate allows something again, until there
--- are p_most candidates. Locks nothing: ADMIT looks again.
+-- are p_most candidates. Locks nothing: ADMIT looks again. `seen`: the changes that were there.
 --
 -- A limit of one tenant admits what was to start first. Where tenants share a limit they take turns by weight: start tags, as in
 -- domain/fairness.ts. Answers the keys it has looked at; which of them have more; for each candidate the key it waits for, its start tag
 -- and what it costs there; and when the next rate allows something.
 -- Indexes: limit_changes_key, limit_keys_next, waiting_turns.
 create or replace function carillon.read_admissible(p_most int, p_now timestamptz default null)
-returns table (keys text[], unfinished text[], ids uuid[], waits text[], starts bigint[], costs bigint[], tenants text[], pools text[],
+returns table (keys text[], seen bigint[], unfinished text[], ids uuid[], waits text[], starts bigint[], costs bigint[], tenants text[], pools text[],
   lanes smallint[], next_at bigint)
 language plpgsql stable
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
@@ -17,9 +17,12 @@ declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_key text;
   v_limit record;
-  v_found record;
+  v_ids uuid[];
+  v_starts bigint[];
+  v_costs bigint[];
 begin
   keys := '{}';
+  seen := '{}';
   unfinished := '{}';
   ids := '{}';
   for v_key in
@@ -30,10 +33,11 @@ begin
   loop
     exit when cardinality(ids) >= p_most;
     keys := keys || v_key;
+    seen := seen || array(select c.change_id from carillon.limit_changes c where c.key = v_key);
     select * into v_limit from carillon.limit_room(v_key, v_now);
     if v_limit.shared then
-      select array_agg(c.execution_id order by c.start, c.tenant, c.execution_id) ids, array_agg(c.start order by c.start, c.tenant, c.execution_id) starts,
-        array_agg(c.cost order by c.start, c.tenant, c.execution_id) costs, count(*) n into v_found
+      select array_agg(c.execution_id order by c.start, c.tenant, c.execution_id), array_agg(c.start order by c.start, c.tenant, c.execution_id),
+        array_agg(c.cost order by c.start, c.tenant, c.execution_id) into v_ids, v_starts, v_costs
       from (
         with recursive tenants (tenant) as (
           (select w.tenant from carillon.waiting w where w.key = v_key and w.tenant is not null order by w.tenant limit 1)
@@ -44,7 +48,7 @@ begin
         from tenants t
         left join carillon.limit_turns f on f.key = v_key and f.tenant = t.tenant
         cross join lateral (
-          select 65536 / coalesce((select o.weight from carillon.tenants o where o.name = t.tenant), 1) cost) c
+          select (65536 / coalesce((select o.weight from carillon.tenants o where o.name = t.tenant), 1))::bigint cost) c
         cross join lateral (
           select w.execution_id, row_number() over (order by w.execution_id) place from (
             select y.execution_id from carillon.waiting y where y.key = v_key and y.tenant = t.tenant
@@ -52,19 +56,19 @@ begin
         where t.tenant is not null
         order by 4, 2, 1 limit least(v_limit.room, p_most)) c;
     else
-      select array_agg(w.execution_id) ids, array_fill(0::bigint, array[count(*)::int]) starts, array_fill(0::bigint, array[count(*)::int]) costs,
-        count(*) n into v_found
-      from (
+      select array_agg(w.execution_id), array_fill(0::bigint, array[count(*)::int]), array_fill(0::bigint, array[count(*)::int])
+      into v_ids, v_starts, v_costs from (
         select y.execution_id from carillon.waiting y where y.key = v_key and y.tenant is not null
         order by y.tenant, y.execution_id limit least(v_limit.room, p_most)) w;
     end if;
-    if v_found.n = p_most and v_limit.room > p_most then
+    continue when v_ids is null;
+    if cardinality(v_ids) = p_most and v_limit.room > p_most then
       unfinished := unfinished || v_key;
     end if;
-    ids := ids || coalesce(v_found.ids, '{}');
-    starts := starts || coalesce(v_found.starts, '{}');
-    costs := costs || coalesce(v_found.costs, '{}');
-    waits := waits || array_fill(v_key, array[v_found.n::int]);
+    ids := ids || v_ids;
+    starts := starts || v_starts;
+    costs := costs || v_costs;
+    waits := waits || array_fill(v_key, array[cardinality(v_ids)]);
   end loop;
   select array_agg(e.tenant order by i.number), array_agg(e.pool order by i.number), array_agg(e.lane order by i.number) into tenants, pools, lanes
   from unnest(ids) with ordinality i(id, number)
@@ -101,9 +105,9 @@ $$;
 --
 -- p_*: as read_admissible has answered, with a tag for each candidate. All slots of an execution at once, or none: one whose other key is
 -- full waits for that key. Answers what has become ready, and whether there is something to be looked at again.
--- Locks: executions by id, limit_keys by key, waiting by id; then see take_back.
+-- Locks: executions by id, limit_keys by key; rows of `waiting` that nobody else may take; then see take_back.
 create or replace function carillon.admit(
-  p_keys text[], p_unfinished text[], p_ids uuid[], p_waits text[], p_starts bigint[], p_costs bigint[], p_tags bigint[],
+  p_keys text[], p_seen bigint[], p_unfinished text[], p_ids uuid[], p_waits text[], p_starts bigint[], p_costs bigint[], p_tags bigint[],
   p_now timestamptz default null)
 returns table (moved uuid[], queued jsonb, more boolean)
 language plpgsql volatile
@@ -130,15 +134,18 @@ declare
 begin
   perform from unnest(p_ids) i(execution_id) join carillon.executions e on e.execution_id = i.execution_id
   where e.state is null order by e.execution_id for no key update of e;
+  -- Whatever takes them out of `waiting` holds their ledger rows, too.
+  v_waiting := array(
+    select w.execution_id from unnest(p_ids, p_waits) i(id, key) join carillon.waiting w on w.execution_id = i.id and w.key = i.key);
   -- One that comes out of quarantine may hold slots already.
-  perform carillon.free_slots(p_ids);
+  perform carillon.free_slots(v_waiting);
   select array_agg(c.id) ids, array_agg(c.number) numbers, array_agg(c.birth) births, array_agg(to_jsonb(c.keys)) keys into v_candidate
   from (
     select b.execution_id id, a.number, coalesce(carillon.limit_keys_of(e.tenant, e.pool, e.handler, e.job_id, b.policy), '{}') keys,
       row(b.execution_id, null, null, e.tenant, null, e.pool, e.lane, null, p_tags[a.number], null, null, null, b.expires_at, null, null, null, null, null,
         null, null, null, null, null, null, b.policy, case when carillon.is_carried(b.length) then
           b.body end)::carillon.birth birth
-    from carillon.read_bodies(p_ids) b
+    from carillon.read_bodies(v_waiting) b
     cross join lateral (select array_position(p_ids, b.execution_id) number offset 0) a
     cross join lateral (select * from carillon.executions x where x.execution_id = b.execution_id offset 0) e
     where b.state is null order by a.number) c;
@@ -151,17 +158,15 @@ begin
   on conflict do nothing;
   perform from carillon.limit_keys k where k.key = any (v_keys) order by k.key for update;
 
-  -- From here on, each statement sees what was committed before the locks were there. Changes that come later are looked at again.
+  -- From here on, each statement sees what was committed before the locks were there.
   with gone as (
-    delete from carillon.limit_changes c where c.key = any (v_keys) returning c.key, c.freed
+    delete from carillon.limit_changes c where c.key = any (v_keys) returning c.change_id, c.key, c.freed
   ), sums as (
-    select g.key, sum(g.freed)::int freed from gone g group by g.key
+    select g.key, sum(g.freed)::int freed, bool_or(s.id is null) unseen from gone g left join unnest(p_seen) s(id) on s.id = g.change_id
+    group by g.key
   ), counted as (
     update carillon.limit_keys k set taken = k.taken - s.freed from sums s where k.key = s.key and s.freed > 0)
-  select coalesce(array_agg(s.key), '{}') into v_looked from sums s where s.key <> all (p_keys);
-  v_waiting := array(
-    select w.execution_id from carillon.waiting w where w.execution_id = any (v_candidate.ids) and w.tenant is not null
-    order by w.execution_id for update);
+  select coalesce(array_agg(s.key), '{}') into v_looked from sums s where s.unseen;
   select array_agg(k.key order by k.number) keys, array_agg(r.room order by k.number) room, array_agg(r.counted_from order by k.number) counted_from,
     array_agg(r.every_sec order by k.number) every_sec, array_agg(r.shared order by k.number) shared,
     array_agg(r.taken - r.concurrency order by k.number) above
@@ -170,10 +175,6 @@ begin
   v_used := array_fill(0, array[coalesce(cardinality(v_keys), 0)]);
 
   for v_place in 1..coalesce(cardinality(v_candidate.ids), 0) loop
-    if v_candidate.ids[v_place] <> all (v_waiting) then
-      v_looked := v_looked || p_waits[v_candidate.numbers[v_place]];
-      continue;
-    end if;
     v_full := null;
     for v_key in select jsonb_array_elements_text(v_candidate.keys[v_place]) loop
       v_at := array_position(v_room.keys, v_key);
@@ -233,9 +234,9 @@ begin
   for v_at in select u.number from unnest(v_room.above) with ordinality u(above, number) where u.above > 0 loop
     perform carillon.take_back(v_room.keys[v_at], v_room.above[v_at]);
   end loop;
-  -- Whenever something waits for a key that has room, the key is named here: those whose changes were counted without a look at what waits
-  -- for them, those of which not all was read, and those whose candidates left their slots to others.
-  v_looked := v_looked || p_unfinished;
+  -- Whenever something waits for a key that has room, the key is named here: those of which a change was counted without a look at what
+  -- waits for them, those of which not all was read, and those whose candidates left their slots to others.
+  v_looked := v_looked || p_unfinished || array(select i.key from unnest(p_ids, p_waits) i(id, key) where i.id <> all (v_waiting));
   more := v_looked <> '{}';
   if more then
     insert into carillon.limit_changes (key, freed) select distinct k, 0 from unnest(v_looked) k;

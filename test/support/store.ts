@@ -261,6 +261,7 @@ export class TestStore {
       'dag_runs',
       'limit_holds',
       'limit_changes',
+      'limit_refunds',
       'limit_keys',
     )
     const deletes = tables.map((table) => `delete from carillon.${table}`)

@@ -1,7 +1,8 @@
 /** Limits of concurrency and rate, settled before executions become ready. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cancel } from '../../../packages/server/src/store/executions/cancel.ts'
-import { admit, checkSlots, readAdmissible } from '../../../packages/server/src/store/limits/admit.ts'
+import { reserveTags } from '../../../packages/server/src/store/executions/reserve-tags.ts'
+import { admit, checkSlots, readAdmissible, refundFlows } from '../../../packages/server/src/store/limits/admit.ts'
 import { endOf, openStore, type TestStore, tenant } from '../../support/store.ts'
 
 let store: TestStore
@@ -245,6 +246,25 @@ describe('limits by job, handler, pool and tenant', () => {
     )
     expect(await admitAll()).toHaveLength(3)
     await store.settle((await store.lease(10)).map((each) => endOf(each)))
+  })
+})
+
+describe('the place in the queue', () => {
+  it('is charged when it is admitted, and not while it waits', async () => {
+    await declare({ name: 'charged', concurrency: 2 })
+    const flows = () =>
+      store.database.query<{ finish: number }>(null, `select finish from carillon.flows where tenant = 'charged'`)
+    const flow = { ...{ pool: 'default', lane: 2, tenant: 'charged' }, count: 10, cost: 65_536, virtualTime: 0 }
+    await reserveTags(store.database, [flow])
+    await declare({ tenant: 'charged', name: 'charged', concurrency: 2 })
+    await store.submit(10, keyed('charged'), Date.now(), 'charged')
+    await refundFlows(store.database)
+    expect(await flows()).toEqual([{ finish: 0 }])
+    await refundFlows(store.database)
+    expect(await flows()).toEqual([{ finish: 0 }])
+    expect(await admitAll()).toHaveLength(2)
+    await declare({ tenant: 'charged', name: 'charged', concurrency: 100 })
+    expect(await admitAll()).toHaveLength(8)
   })
 })
 

@@ -13,7 +13,7 @@ import type { Service } from '../lib/service.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
-import { admit, anyLimits, checkSlots, readAdmissible } from '../store/limits/admit.ts'
+import { admit, anyLimits, checkSlots, readAdmissible, refundFlows } from '../store/limits/admit.ts'
 import type { TagFlows } from './tags.ts'
 
 export interface LimiterOptions {
@@ -83,6 +83,7 @@ export class Limiter implements Service {
     for (;;) {
       const { nextAt, ...found } = await readAdmissible(database, batchSize)
       if (found.keys.length === 0) return nextAt
+      await refundFlows(database)
       const tags = await tag(found.candidates)
       const { moved, queued, more } = await admit(database, found, tags)
       for (const { pool, lane, tag } of queued) signals.publish({ kind: 'READY', pool, lane, tag })

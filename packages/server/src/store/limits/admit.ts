@@ -84,3 +84,8 @@ export async function anyLimits(database: Database): Promise<boolean> {
   const rows = await database.query<{ any: boolean }>('any-limits', 'select exists (select from carillon.limits) "any"')
   return rows[0]!.any
 }
+
+/** What waits for limits is charged to its flow when it is admitted, and not before. */
+export async function refundFlows(database: Database): Promise<void> {
+  await database.query('refund-flows', 'select carillon.refund_flows()')
+}

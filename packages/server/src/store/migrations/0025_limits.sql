@@ -57,6 +57,15 @@ create table carillon.limit_changes (
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 500);
 create index limit_changes_key on carillon.limit_changes (key);
 
+-- What waits for a limit was given a tag like everything that comes in, and gets another one when it is admitted: the first one is not charged
+-- to its flow.
+create table carillon.limit_refunds (
+  pool text collate "C" not null,
+  lane smallint not null,
+  tenant text collate "C" not null,
+  count int not null
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 500);
+
 -- Turns of tenants at a limit that they share: where the last execution of each ends (start-time fair queueing).
 create table carillon.limit_turns (
   key text collate "C" not null,

@@ -62,6 +62,8 @@ begin
     select b.id, b.key, case when b.key like 'limit:%' then b.tenant end from unnest(p_births) b where b.key is not null and b.state is null;
     insert into carillon.limit_changes (key, freed)
     select distinct b.key, 0 from unnest(p_births) b where b.key like 'limit:%' and b.state is null;
+    insert into carillon.limit_refunds (pool, lane, tenant, count)
+    select b.pool, b.lane, b.tenant, count(*) from unnest(p_births) b where b.key like 'limit:%' and b.state is null group by 1, 2, 3;
   end if;
   if p_origin is null then
     return v_ids;

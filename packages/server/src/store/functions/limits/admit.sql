@@ -48,7 +48,7 @@ begin
         from tenants t
         left join carillon.limit_turns f on f.key = v_key and f.tenant = t.tenant
         cross join lateral (
-          select (65536 / coalesce((select o.weight from carillon.tenants o where o.name = t.tenant), 1))::bigint cost) c
+          select coalesce(max(round(65536.0 / o.weight)), 65536)::bigint cost from carillon.tenants o where o.name = t.tenant) c
         cross join lateral (
           select w.execution_id, row_number() over (order by w.execution_id) place from (
             select y.execution_id from carillon.waiting y where y.key = v_key and y.tenant = t.tenant

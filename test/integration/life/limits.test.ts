@@ -1,6 +1,7 @@
 /** Limits of concurrency and rate, settled before executions become ready. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cancel } from '../../../packages/server/src/store/executions/cancel.ts'
+import { readPlacement } from '../../../packages/server/src/store/executions/read-placement.ts'
 import { reserveTags } from '../../../packages/server/src/store/executions/reserve-tags.ts'
 import { admit, checkSlots, readAdmissible, refundFlows } from '../../../packages/server/src/store/limits/admit.ts'
 import { endOf, openStore, type TestStore, tenant } from '../../support/store.ts'
@@ -105,6 +106,10 @@ describe('a limit of concurrency', () => {
     expect(await admitAll()).toEqual([first])
     const both = await store.submit(1, keyed('acct:z', 'door:x'))
     expect(await admitAll()).toEqual([])
+    expect((await readPlacement(store.database, both[0]!))!.limit).toMatchObject({
+      ...{ name: 'door', what: 'x', concurrency: 1, taken: 1, rate: null, ahead: 0 },
+      holders: [{ executionId: first, worker: null }],
+    })
     await store.assertOnePlace()
     // It holds no slot of acct:z: two others get them.
     const others = await store.submit(2, keyed('acct:z'))

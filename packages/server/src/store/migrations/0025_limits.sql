@@ -15,7 +15,7 @@ create table carillon.limits (
   -- What has a count of its own: each key that executions name, each job, handler, pool or tenant.
   scope text not null check (scope in ('KEY', 'JOB', 'HANDLER', 'POOL', 'TENANT')),
   -- Only this one. Null: each.
-  subject text collate "C" check (subject <> '' and scope <> 'KEY'),
+  subject text collate "C" check (subject is null or subject <> '' and scope <> 'KEY'),
   -- How many may be ready or running at once. 0: nothing starts.
   concurrency int check (concurrency between 0 and 1000000),
   -- How many may become ready in so many seconds, evenly.

@@ -166,7 +166,7 @@ export class CarillonCalls {
     const { submissions } = this.engine
     if (tx === undefined) return this.#handle(await submissions.submit(target, tenant, text, rest), tenant)
     if (rest.dedupe !== undefined) throw noDedupe()
-    const runAt = await submissions.runAt(target, tenant, rest)
+    const runAt = await submissions.runAt(target, tenant, text, rest)
     return this.#handle(await enqueueIn(tx, { target, tenant, payload: text, runAt, options: rest }), tenant)
   }
 

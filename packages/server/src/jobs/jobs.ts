@@ -24,6 +24,7 @@ import { defineJob } from './define.ts'
 import { type Follower, requireFollowed } from './followed.ts'
 import { requireGraph } from './graphs.ts'
 import { requireKept } from './kept.ts'
+import type { KeyLimits } from './key-limits.ts'
 import { bornRecord, newJob } from './new-job.ts'
 import type { KnownPools } from './pools.ts'
 import { jobNotFound } from './reference.ts'
@@ -36,6 +37,7 @@ export interface JobsOptions {
   clock: Clock
   tag: (flows: readonly Flow[]) => Promise<number[]>
   pools: KnownPools
+  limits: KeyLimits
   targets: TargetRules
   /** Called after a commit that moved the schedules of these jobs. */
   onMoved?: (jobIds: readonly string[]) => void
@@ -184,11 +186,12 @@ export class Jobs {
   }
 
   /**
-   * The pool must be there, and the job that it follows, and the operator must allow a built-in target. Answers what the queue tables
+   * The pool must be there, and the limits, and the job that it follows, and the operator must allow a built-in target. Answers what the queue tables
    * call the pool.
    */
   async require(tenant: string, input: JobInput, follower: Follower = {}): Promise<string> {
     await this.requireFollowed(tenant, input, follower)
+    if (input.limits !== undefined) await this.#options.limits.require(tenant, input.limits)
     return this.requirePlace(tenant, input)
   }
 

@@ -257,11 +257,11 @@ describe('what waits for a limit', () => {
     }
     await looked()
     await ask('PUT /v1/limits/busy', { concurrency: 3 })
-    expect(await looked()).toEqual([`${limit}b`, `${limit}c`])
+    expect(await looked()).toEqual([`${limit}a`, `${limit}b`, `${limit}c`, `${limit}none`])
     await ask('PUT /v1/limits/busy', { concurrency: 3 })
     expect(await looked()).toEqual([])
     await ask('DELETE /v1/limits/busy')
-    expect(await looked()).toEqual([`${limit}b`, `${limit}c`])
+    expect(await looked()).toEqual([`${limit}a`, `${limit}b`, `${limit}c`, `${limit}none`])
     await sql.query(`delete from carillon.waiting where key like 'limit:%'`)
   })
 })

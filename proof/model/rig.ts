@@ -11,7 +11,6 @@ import { Ends } from '../../packages/server/src/executions/ends.ts'
 import { Executions } from '../../packages/server/src/executions/executions.ts'
 import { FailureWatch } from '../../packages/server/src/jobs/failure-watch.ts'
 import { Jobs } from '../../packages/server/src/jobs/jobs.ts'
-import { KeyLimits } from '../../packages/server/src/jobs/key-limits.ts'
 import { KnownPools } from '../../packages/server/src/jobs/pools.ts'
 import { workersOnly } from '../../packages/server/src/jobs/target.ts'
 import { PostgresLiveness } from '../../packages/server/src/liveness/postgres.ts'
@@ -135,7 +134,6 @@ export class Rig {
       clock,
       tag,
       pools,
-      limits: new KeyLimits({ database, signals }),
       targets: workersOnly,
     })
     const submitter = new Submitter({ database, tag, signals })

@@ -51,10 +51,20 @@ create index limit_holds_key on carillon.limit_holds (key);
 
 -- Keys that ADMIT has to look at: something began to wait, or gave slots back.
 create table carillon.limit_changes (
+  change_id bigint generated always as identity primary key,
   key text collate "C" not null,
   freed int not null
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 500);
 create index limit_changes_key on carillon.limit_changes (key);
+
+-- What waits for a limit was given a tag like everything that comes in, and gets another one when it is admitted: the first one is not charged
+-- to its flow.
+create table carillon.limit_refunds (
+  pool text collate "C" not null,
+  lane smallint not null,
+  tenant text collate "C" not null,
+  count int not null
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 500);
 
 -- Turns of tenants at a limit that they share: where the last execution of each ends (start-time fair queueing).
 create table carillon.limit_turns (
@@ -70,3 +80,7 @@ create index waiting_turns on carillon.waiting (key, tenant, execution_id) where
 alter table carillon.waiting drop constraint waiting_key;
 alter table carillon.waiting
   add constraint waiting_key check (key ~ '^job:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' or key ~ '^limit:[0-9]+:' and tenant is not null) not valid;
+create index limit_keys_next on carillon.limit_keys (next_at) where next_at is not null;
+
+-- It takes more than before.
+drop function if exists carillon.create_executions(timestamptz, text, carillon.birth[], boolean, timestamptz, text, boolean);

@@ -30,12 +30,15 @@ as $$
   select k.key from keys k where k.key is not null limit p_most
 $$;
 
--- Has ADMIT look at all that waits for a limit, because something else is true of it.
+-- Has ADMIT look at all that waits for a limit or has slots of it, because something else is true of it.
 create or replace function carillon.look_at_limit(p_limit_id int) returns void
 language sql volatile
 as $$
   insert into carillon.limit_changes (key, freed)
   select k, 0 from carillon.waiting_keys(p_limit_id, null, null) k
+  union
+  select k.key, 0 from carillon.limit_keys k
+  where k.key >= format('limit:%s:', p_limit_id) collate "C" and k.key < format('limit:%s;', p_limit_id) collate "C" and k.taken > 0
 $$;
 
 -- Declares a limit, or changes it. Answers CREATED, UPDATED or UNCHANGED and the limit as it is now; or MISMATCH if a version was asked for

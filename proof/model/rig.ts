@@ -128,14 +128,7 @@ export class Rig {
     const tag = async (flows: readonly unknown[]) => flows.map(() => this.tag())
     const onDead = (ids: string[]) => this.#failures.died(ids)
     const pools = new KnownPools(database)
-    const jobs = new Jobs({
-      database,
-      signals,
-      clock,
-      tag,
-      pools,
-      targets: workersOnly,
-    })
+    const jobs = new Jobs({ database, signals, clock, tag, pools, targets: workersOnly })
     const submitter = new Submitter({ database, tag, signals })
     const statusReads = new PostgresStatusReads(database)
     const ends = new Ends({ statusReads, signals, logger })

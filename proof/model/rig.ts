@@ -11,7 +11,6 @@ import { Ends } from '../../packages/server/src/executions/ends.ts'
 import { Executions } from '../../packages/server/src/executions/executions.ts'
 import { FailureWatch } from '../../packages/server/src/jobs/failure-watch.ts'
 import { Jobs } from '../../packages/server/src/jobs/jobs.ts'
-import { KeyLimits } from '../../packages/server/src/jobs/key-limits.ts'
 import { KnownPools } from '../../packages/server/src/jobs/pools.ts'
 import { workersOnly } from '../../packages/server/src/jobs/target.ts'
 import { PostgresLiveness } from '../../packages/server/src/liveness/postgres.ts'
@@ -129,15 +128,7 @@ export class Rig {
     const tag = async (flows: readonly unknown[]) => flows.map(() => this.tag())
     const onDead = (ids: string[]) => this.#failures.died(ids)
     const pools = new KnownPools(database)
-    const jobs = new Jobs({
-      database,
-      signals,
-      clock,
-      tag,
-      pools,
-      limits: new KeyLimits({ database, signals }),
-      targets: workersOnly,
-    })
+    const jobs = new Jobs({ database, signals, clock, tag, pools, targets: workersOnly })
     const submitter = new Submitter({ database, tag, signals })
     const statusReads = new PostgresStatusReads(database)
     const ends = new Ends({ statusReads, signals, logger })

@@ -32,7 +32,6 @@ import { installationDuties } from './installation-duties.ts'
 import { DeclaredTenants } from './jobs/declared-tenants.ts'
 import { FailureWatch } from './jobs/failure-watch.ts'
 import { Jobs } from './jobs/jobs.ts'
-import { KeyLimits } from './jobs/key-limits.ts'
 import { KnownPools } from './jobs/pools.ts'
 import { type TargetRules, workersOnly } from './jobs/target.ts'
 import { type KeepAliveSettings, KeepAliveThread } from './keep-alive/keep-alive.ts'
@@ -224,7 +223,6 @@ export class Engine implements Service {
     this.liveness = liveness
     this.tag = tag
     const pools = new KnownPools(database)
-    const limits = new KeyLimits({ database, signals })
     this.tenants = new DeclaredTenants({ database, signals, undeclared: config.undeclaredTenants })
     const handOver = new HandOver({
       ...{ database, virtualTimes, weightOf },
@@ -232,7 +230,7 @@ export class Engine implements Service {
     })
     const submitter = new Submitter({ database, tag, signals, handOver, receipts, onMoved, activity })
     this.jobs = new Jobs({
-      ...{ database, signals, clock, tag, pools, limits, targets: options.targets ?? workersOnly, onMoved, activity },
+      ...{ database, signals, clock, tag, pools, targets: options.targets ?? workersOnly, onMoved, activity },
     })
     this.submissions = new Submissions({ database, clock, jobs: this.jobs, submitter, activity })
     this.#dedupeSettler = new DedupeSettler({ database, clock, jobs: this.jobs, submitter, activity, logger })

@@ -5,7 +5,6 @@
 import type { JobInput } from '@carillon/contract'
 import { newId } from '../../../packages/server/src/domain/identity.ts'
 import { Jobs } from '../../../packages/server/src/jobs/jobs.ts'
-import { KeyLimits } from '../../../packages/server/src/jobs/key-limits.ts'
 import { KnownPools } from '../../../packages/server/src/jobs/pools.ts'
 import { workersOnly } from '../../../packages/server/src/jobs/target.ts'
 import { createLogger } from '../../../packages/server/src/observability/logger.ts'
@@ -91,8 +90,7 @@ export class VirtualInstallation {
     const { database } = this
     const tag = async (flows: readonly unknown[]) => flows.map(() => ++this.#tag)
     const pools = new KnownPools(database)
-    const limits = new KeyLimits({ database, signals: deaf })
-    this.jobs = new Jobs({ database, signals: deaf, clock, tag, pools, limits, targets: workersOnly })
+    this.jobs = new Jobs({ database, signals: deaf, clock, tag, pools, targets: workersOnly })
     this.#operations = new Operations({ database, clock, pools, wake: () => {} })
     this.#operator = new Operator({ database, signals: deaf, clock, logger, tag, everyMs: 1_000 })
   }

@@ -194,11 +194,12 @@ export class PoolCalls {
  *
  * @example
  * ```ts
- * import { createClient } from '@carillon/sdk'
+ * import { createClient, defineHandler } from '@carillon/sdk'
  *
+ * const charge = defineHandler<{ accountId: number }>({ name: 'charge' })
  * const client = createClient({ urls: ['http://127.0.0.1:7171'] })
  * await client.limits.put('acct', { concurrency: 5, rate: { count: 100, perSec: 60 } })
- * await client.enqueue('charge', { accountId: 42 }, { limits: ['acct:{payload.accountId}'] })
+ * await client.enqueue(charge, { accountId: 42 }, { limits: ['acct:{payload.accountId}'] })
  * ```
  */
 export class LimitCalls {

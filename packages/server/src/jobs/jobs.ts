@@ -24,7 +24,7 @@ import { defineJob } from './define.ts'
 import { type Follower, requireFollowed } from './followed.ts'
 import { requireGraph } from './graphs.ts'
 import { requireKept } from './kept.ts'
-import type { KeyLimits } from './key-limits.ts'
+import { KnownLimits } from './known-limits.ts'
 import { bornRecord, newJob } from './new-job.ts'
 import type { KnownPools } from './pools.ts'
 import { jobNotFound } from './reference.ts'
@@ -37,7 +37,6 @@ export interface JobsOptions {
   clock: Clock
   tag: (flows: readonly Flow[]) => Promise<number[]>
   pools: KnownPools
-  limits: KeyLimits
   targets: TargetRules
   /** Called after a commit that moved the schedules of these jobs. */
   onMoved?: (jobIds: readonly string[]) => void
@@ -84,9 +83,11 @@ const maxTries = 50
 
 export class Jobs {
   readonly #options: JobsOptions
+  readonly #limits: KnownLimits
 
   constructor(options: JobsOptions) {
     this.#options = options
+    this.#limits = new KnownLimits(options)
   }
 
   /** Creates a job. With a `key` that exists, the same definition changes nothing and another one updates the job. */
@@ -191,12 +192,16 @@ export class Jobs {
    */
   async require(tenant: string, input: JobInput, follower: Follower = {}): Promise<string> {
     await this.requireFollowed(tenant, input, follower)
-    if (input.limits !== undefined) await this.#options.limits.require(tenant, input.limits)
+    await this.requireLimits(tenant, input)
     return this.requirePlace(tenant, input)
   }
 
   async requireFollowed(tenant: string, { type, after, key }: JobInput, follower: Follower = {}): Promise<void> {
     if (type === 'AFTER' && after) await requireFollowed(this.#options.database, tenant, after, { key, ...follower })
+  }
+
+  async requireLimits(tenant: string, { limits }: Pick<JobInput, 'limits'>): Promise<void> {
+    if (limits !== undefined) await this.#limits.require(tenant, limits)
   }
 
   async requirePlace(tenant: string, { target }: Pick<JobInput, 'target'>): Promise<string> {

@@ -10,8 +10,8 @@ import {
   ranges,
   retryPolicyFields,
 } from '@carillon/contract'
-import { limitKeys, limitProblem } from '../domain/limit-keys.ts'
 import type { StoredPolicy } from '../store/rows.ts'
+import { limitKeys, limitProblem } from './limit-keys.ts'
 import { builtInOf, type Target } from './target.ts'
 import type { Problems } from './validate.ts'
 

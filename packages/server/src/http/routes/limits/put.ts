@@ -4,8 +4,8 @@ import { requirePool } from '../../../jobs/pools.ts'
 import type { Signals } from '../../../signals/port.ts'
 import { readPoolKeys } from '../../../store/jobs/pools.ts'
 import * as store from '../../../store/limits/declared.ts'
-import { everyTenant } from '../../auth/caller.ts'
 import { etagOf, versionOf } from '../../if-match.ts'
+import { limitProblems } from '../../limit-problems.ts'
 import { type Caller, created, ok, route } from '../../route.ts'
 import type { Services } from '../../services.ts'
 import { limitMismatch } from './get.ts'
@@ -38,28 +38,13 @@ export function tellOfLimits(signals: Signals): void {
 
 /** What the schema cannot say. */
 function problemsOf(body: LimitInput, owner: store.LimitOwner): ErrorDetail[] {
-  const { for: scope = 'KEY', of = null, concurrency = null, rate = null } = body
-  const problems: ErrorDetail[] = []
-  if (concurrency === null && rate === null)
-    problems.push({
-      pointer: '/concurrency',
-      message: 'concurrency or rate must be given',
-      hint: 'Such as {"concurrency": 5} or {"rate": {"count": 100, "perSec": 60}}',
-    })
-  if (scope === 'KEY' && of !== null)
-    problems.push({
-      pointer: '/of',
-      message: 'of does not go with KEY',
-      hint: 'Leave it out: executions name their keys; or say what it names: for',
-    })
-  if (scope === 'TENANT' && owner !== null)
+  const problems = limitProblems(body)
+  if (body.for === 'TENANT' && owner !== null)
     problems.push({
       pointer: '/for',
       message: 'a limit for TENANT belongs to the installation',
       hint: 'Use a platform token without Carillon-Tenant; a limit of a tenant counts that tenant only',
     })
-  if (scope === 'TENANT' && of === everyTenant)
-    problems.push({ pointer: '/of', message: `${everyTenant} is no tenant`, hint: 'Leave it out to mean each tenant' })
   return problems
 }
 

@@ -1,4 +1,4 @@
--- The keys of the limits that a policy names, as domain/limit-keys.ts finds them: what stands in braces is taken from the payload. Raises
+-- The keys of the limits that a policy names, as jobs/limit-keys.ts finds them: what stands in braces is taken from the payload. Raises
 -- 22023 for a limit that is not declared for keys, by the tenant or the installation, and for a field that is not there.
 create or replace function carillon.resolve_limits(p_tenant text, p_limits jsonb, p_payload json) returns jsonb
 language plpgsql stable

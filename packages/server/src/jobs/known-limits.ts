@@ -1,18 +1,18 @@
 /** Which limits executions may name. A job that names one that is not declared is refused, with the names that come near. */
 import { CarillonError, type ErrorDetail, nearestOf } from '@carillon/contract'
-import { limitNameOf } from '../domain/limit-keys.ts'
 import { monotonicMs } from '../lib/clock.ts'
 import { ExpiringMap } from '../lib/expiring-map.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
 import { readKeyLimits } from '../store/limits/declared.ts'
+import { limitNameOf } from './limit-keys.ts'
 
 /** How long a limit that was declared is taken to be. Names that are not known are asked for again. */
 const knownMs = 5_000
 const mostTenants = 10_000
 
 /** The limits for keys that tenants may name: their own, and the installation's. Other tenants' limits are invisible. */
-export class KeyLimits {
+export class KnownLimits {
   readonly #database: Database
   #known = new ExpiringMap<string, ReadonlySet<string>>(mostTenants)
 

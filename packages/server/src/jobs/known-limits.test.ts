@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { requireLimits } from './key-limits.ts'
+import { requireLimits } from './known-limits.ts'
 
 const names = new Set(['acct', 'mail-provider'])
 

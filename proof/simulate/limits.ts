@@ -5,14 +5,14 @@ import { tenants } from './jobs.ts'
 import type { Random } from './random.ts'
 
 /** They do not change while the world lasts: a history is judged by them. */
-const declared = [
+const declared = () => [
   ...tenants.map((owner) => ({ owner, name: 'acct', concurrency: 2, rate: null })),
   ...tenants.map((owner) => ({ owner, name: 'paced', concurrency: null, rate: { count: 4, perSec: 1 } })),
   { owner: null, name: 'shared', concurrency: 2, rate: null },
 ]
 
 export async function declareLimits(client: Client): Promise<void> {
-  for (const limit of declared) {
+  for (const limit of declared()) {
     await client.untilAnswered('declare limit', async ({ database, signals }) => {
       await putLimit(database, {
         ...limit,

@@ -158,9 +158,7 @@ export class Engine implements Service {
       parts,
     )
     leadership.onFreed(() => signals.publish({ kind: 'SHARDS' }))
-    signals.subscribe((signal) => {
-      if (signal.kind === 'SHARDS') leadership.wake()
-    })
+    signals.subscribe(({ kind }) => void (kind === 'SHARDS' && leadership.wake()))
     this.forecasts = new Forecasts({ database, clock, logger })
     const onMoved = (jobIds: readonly string[]) => {
       dueSource.moved(jobIds)

@@ -27,6 +27,7 @@ const names = [
   'failover',
   'fleet',
   'dag',
+  'limits',
   'peers',
 ]
 

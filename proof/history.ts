@@ -63,6 +63,8 @@ export interface LedgerRow {
   attempt: number
   maxAttempts: number
   delivery: 'AT_LEAST_ONCE' | 'AT_MOST_ONCE'
+  /** Limits of concurrency that count it: by which key, and how many they allow. They do not change while it is watched. */
+  limits: readonly { key: string; concurrency: number }[]
   /** Of the last attempt that was reported. */
   startedAt: number | null
   finishedAt: number | null

@@ -16,6 +16,9 @@ const ledgerSql = `
       else t.state end, 'PENDING') state,
     coalesce((p.policy #>> '{retryPolicy,maxAttempts}')::int, ${defaults.retryPolicy.maxAttempts}) "maxAttempts",
     coalesce(p.policy ->> 'delivery', '${defaults.delivery}') delivery,
+    (select coalesce(jsonb_agg(jsonb_build_object('key', k.key, 'concurrency', l.concurrency)), '[]')
+     from unnest(carillon.limit_keys_of(e.tenant, e.pool, e.handler, e.job_id, p.policy)) k(key)
+     join carillon.limits l on l.limit_id = split_part(k.key, ':', 2)::int and l.concurrency is not null) limits,
     coalesce(e.history, '[]') transitions, case when e.origin = 'DAG' then e.payload end payload,
     case when e.origin = 'DAG' or e.handler = 'carillon.dag' then e.result end result,
     case when e.handler = 'carillon.dag' then e.error ->> 'name' end error

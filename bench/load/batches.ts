@@ -22,6 +22,8 @@ export interface BatchesOptions {
   mostAhead?: number
   /** About so large, and nothing that compresses well; as everybody's unless given. */
   payloadBytes?: number
+  /** Each names one of so many keys of the limit `acct`. */
+  limitKeys?: number
 }
 
 export interface BatchesAnswer {
@@ -31,7 +33,7 @@ export interface BatchesAnswer {
 }
 
 export default (async (options, { signal, ready, onTold }) => {
-  const { urls, tokens, batch, inFlight, count, mostAhead, payloadBytes } = options
+  const { urls, tokens, batch, inFlight, count, mostAhead, payloadBytes, limitKeys } = options
   const padding = payloadBytes === undefined ? {} : { padding: randomBytes(payloadBytes * 0.75).toString('base64') }
   const clients = tokens.map((token) => createClient({ urls, token }))
   const most = count ?? Number.POSITIVE_INFINITY
@@ -54,6 +56,7 @@ export default (async (options, { signal, ready, onTold }) => {
       type: 'ONE_SHOT' as const,
       target: { handler: handlerOf(from + i) },
       payload: { ...payloadOf(from + i), ...padding },
+      ...(limitKeys !== undefined && { limits: [`acct:${(from + i) % limitKeys}`] }),
     }))
     const { items } = await client.call('createJobs', { body: { jobs }, headers: { 'idempotency-key': randomUUID() } })
     submitted += items.length

@@ -96,8 +96,12 @@ export async function startLife(
   }
 }
 
-function submitInBulk(bench: Bench, { urls, tokens }: Installation): Promise<LifeLoad> {
-  const load: BatchesOptions = { urls, tokens, batch, inFlight, mostAhead }
+export function submitInBulk(
+  bench: Bench,
+  { urls, tokens }: Installation,
+  more: Pick<BatchesOptions, 'limitKeys'> = {},
+): Promise<LifeLoad> {
+  const load: BatchesOptions = { urls, tokens, batch, inFlight, mostAhead, ...more }
   return bench.ground.generate(new URL('./batches.ts', import.meta.url), load)
 }
 

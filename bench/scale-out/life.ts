@@ -14,7 +14,9 @@ export async function measureLife(bench: Bench): Promise<Result[]> {
   const what = { unit: '/s', valueOf: ({ value }: Round) => value }
   const measured = await inTurns(bench, turns, what, ({ installation, settings }) =>
     withNodes(installation, { count: 1 }, async () => {
-      const round = await live(bench, installation, seconds, (workers) => untilUsed(installation, workers, settings))
+      const round = await live(bench, installation, seconds, {
+        beforehand: (workers) => untilUsed(installation, workers, settings),
+      })
       return { ...round, detail: { ...round.detail, ...countsDetail(await countsOf(installation)) } }
     }),
   )

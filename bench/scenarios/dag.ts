@@ -10,11 +10,11 @@ import type { BatchesAnswer, BatchesOptions } from '../load/batches.ts'
 import type { Lattice, RunsAnswer, RunsOptions } from '../load/runs.ts'
 import { concurrency } from '../load/steady-life.ts'
 import { monotonicMs } from '../measure/clock.ts'
-import { cpuBetween, cpuPer } from '../measure/cpu.ts'
+import { cpuBetween } from '../measure/cpu.ts'
+import { cpuOf, lifeBeside } from '../measure/cpu-of-life.ts'
 import { inTurns, type Round, resultOf, spreadOf, tidy } from '../measure/rounds.ts'
 import { type Bench, judged, type Result, type Scenario } from '../scenario.ts'
 import { drain } from './drain.ts'
-import { live } from './life.ts'
 
 /** A graph may have 20,000 dependencies: complete between layers it can only be deep. */
 const lattices: Record<string, Lattice> = {
@@ -36,7 +36,8 @@ export const scenario: Scenario = {
   quickLimitMinutes: 5,
   parts: ['cost', 'drain'],
   async run(bench) {
-    if (bench.beside !== null) return besideBefore(bench, bench.beside)
+    // An execution that is no step must not pay for graphs.
+    if (bench.beside !== null) return lifeBeside(bench, bench.beside, { name: 'dag life', target: besideTarget })
     await using installation = await bench.ground.installation()
     const workers = await installation.startWorkers(2, { concurrency })
     const results: Result[] = []
@@ -98,38 +99,6 @@ async function drains(bench: Bench, installation: Installation, workers: Workers
     resultOf({ ...what, name: 'dag plain drain', target: null, detail: { executions: count } }, plain),
     resultOf({ ...what, name: 'dag drain', target: Math.round(Math.min(drainTarget, half)), detail }, dag),
   ]
-}
-
-/** Beside the commit before graphs: an execution that is no step must not pay for them. */
-async function besideBefore(bench: Bench, checkout: URL): Promise<Result[]> {
-  const seconds = bench.size(60, 10)
-  await using installation = await bench.ground.installation()
-  await using other = await bench.ground.installation({ checkout })
-  const turns = [
-    { name: 'dag life', installation },
-    { name: 'dag life beside', installation: other },
-  ]
-  const measured = await inTurns(bench, turns, { unit: 'µs', valueOf: cpuOf }, (turn) =>
-    live(bench, turn.installation, seconds),
-  )
-  const [here, there] = turns.map(({ name }, i) =>
-    resultOf(
-      { name: `${name} node + PostgreSQL CPU`, unit: 'µs', target: null, better: 'lower', detail: { seconds } },
-      measured.get(turns[i]!)!.map((round) => ({ ...round, value: cpuOf(round) })),
-    ),
-  ) as [Result, Result]
-  const value = tidy(here.value / there.value)
-  return [
-    here,
-    there,
-    judged({ name: 'dag life CPU / beside', value, unit: 'x', target: besideTarget, better: 'lower' }),
-  ]
-}
-
-/** Of node and PostgreSQL, for one execution. */
-function cpuOf({ cpu, count }: Round): number {
-  const per = cpuPer(cpu!, count!)
-  return per['cpu node µs']! + per['cpu postgres µs']!
 }
 
 /** With `wave`, so many at a time, and the next ones when all of these have ended. */

@@ -7,7 +7,7 @@
  * compared by the medians. The workers of one are stopped while it is the other's turn.
  */
 import type { Installation, Workers } from '../ground/ground.ts'
-import { concurrency, loadText, startLife } from '../load/steady-life.ts'
+import { concurrency, loadText, startLife, submitInBulk } from '../load/steady-life.ts'
 import { cpuPer } from '../measure/cpu.ts'
 import { inRounds, inTurns, type Round, resultOf, spreadOf, tidy } from '../measure/rounds.ts'
 import { type Bench, judged, type Result, type Scenario } from '../scenario.ts'
@@ -65,11 +65,13 @@ export async function live(
   bench: Bench,
   installation: Installation,
   seconds: number,
-  beforehand: (workers: Workers) => Promise<void> = async () => {},
+  { beforehand, limitKeys }: { beforehand?: (workers: Workers) => Promise<void>; limitKeys?: number } = {},
 ): Promise<Round> {
   await using workers = await installation.startWorkers(2, { concurrency })
-  await beforehand(workers)
-  await using life = await startLife(bench, installation, workers)
+  await beforehand?.(workers)
+  await using life = await startLife(bench, installation, workers, () =>
+    submitInBulk(bench, installation, { limitKeys }),
+  )
   await life.goOn(bench.size(5, 3))
   const stretch = await life.goOn(seconds)
   await life.end()

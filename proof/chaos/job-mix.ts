@@ -1,7 +1,15 @@
-/** The recurring jobs of a run: every overlap and misfire policy, both deliveries, some that fail, some that do not listen. */
+/**
+ * The recurring jobs of a run: every overlap and misfire policy, both deliveries, some that fail, some that do not listen, some with limits.
+ */
 import type { WireJobInput } from '@carillon/contract'
 import type { Random } from '../simulate/random.ts'
 import { type Work, work } from './worker-process.ts'
+
+/** Of each tenant, and of the installation. A history is judged by them: they do not change. */
+export const limitsOf = (tenants: readonly string[]) => [
+  ...tenants.map((owner) => ({ owner, name: 'acct', concurrency: 2 })),
+  { owner: null, name: 'shared', concurrency: 3 },
+]
 
 type Kind = Omit<WireJobInput, 'target' | 'payload' | 'startAt' | 'endAt'> & { payload: Work }
 
@@ -17,7 +25,9 @@ function kinds(random: Random): [number, Kind][] {
   const failing = { ms: quick, failPercent: 15 }
   const retryPolicy = { maxAttempts: 8, ...quickRetries }
   return [
-    [35, { ...everySecond, payload: { ms: quick } }],
+    [26, { ...everySecond, payload: { ms: quick } }],
+    [6, { ...everySecond, limits: ['acct:a'], payload: { ms: quick } }],
+    [3, { ...everyInterval, limits: ['shared', 'acct:b'], retryPolicy, payload: failing }],
     [20, { ...everyInterval, retryPolicy, payload: failing }],
     [10, { ...everySecond, overlap: 'FORBID', payload: { ms: nearlyASecond } }],
     [10, { ...everySecond, overlap: 'QUEUE_ONE', retryPolicy, payload: { ms: nearlyASecond, failPercent: 5 } }],

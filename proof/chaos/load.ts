@@ -114,7 +114,7 @@ export class Load {
   }
 
   async #later(client: Client): Promise<void> {
-    this.#accepted((await client.enqueue(work, { ms: 5 }, { delayMs: 1_500 })).executionId)
+    this.#accepted((await client.enqueue(work, { ms: 5 }, { delayMs: 1_500, limits: ['shared'] })).executionId)
   }
 
   async #trigger(client: Client, jobId: string): Promise<void> {

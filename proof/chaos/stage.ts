@@ -10,8 +10,10 @@ import type { EngineSettings } from '@carillon/server'
 import { createApiKey, migrateDatabase } from '@carillon/server/administration'
 import pg from 'pg'
 import { Database } from '../../packages/server/src/store/database.ts'
+import { putLimit } from '../../packages/server/src/store/limits/declared.ts'
 import { shippedSettings } from '../../test/support/stock-postgres.ts'
 import type { Run } from '../history.ts'
+import { limitsOf } from './job-mix.ts'
 import type { NodeProcessOptions, NodeProcessWord } from './node-process.ts'
 import { PostgresServer } from './postgres-server.ts'
 import type { ScaleOut } from './scale-out.ts'
@@ -203,6 +205,7 @@ function urlOf({ port }: TcpProxy): string {
   return `http://127.0.0.1:${port}`
 }
 
+/** And the limits that the work names. */
 async function makeKeys(url: string, tenants: string[]): Promise<Tokens> {
   const database = new Database({ url, maxConnections: 1, statementTimeoutMs: 10_000, applicationName: 'chaos' })
   try {
@@ -211,6 +214,10 @@ async function makeKeys(url: string, tenants: string[]): Promise<Tokens> {
     for (const tenant of tenants) {
       const { key } = await createApiKey(database, { name: 'chaos', tenant, scopes: ['jobs:read', 'jobs:write'] })
       keys.set(tenant, key)
+    }
+    for (const limit of limitsOf(tenants)) {
+      const what = { for: 'KEY', subject: null, rate: null, description: null, version: null, actor: 'chaos' } as const
+      await putLimit(database, { ...limit, ...what })
     }
     return { worker: worker.key, tenants: keys }
   } finally {

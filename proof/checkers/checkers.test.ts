@@ -37,6 +37,10 @@ describe('a good history', () => {
         troubles: [{ kind: 'worker paused', from: t0 + 1_000, to: t0 + 12_000 }],
       }),
     ],
+    [
+      'two under a limit of one, one after the other',
+      historyOf([1, 2].map((n) => occurrence(n, { limits: [{ key: 'limit:1:a', concurrency: 1 }] }))),
+    ],
     ['a skip with a reason', historyOf([occurrence(1, { ...skipped, reason: 'OVERLAP' })])],
     [
       'a row that stands for three skips',
@@ -229,6 +233,14 @@ const wrong: [string, string[], History][] = [
       spans: [span({ overlap })],
     }),
   ]),
+  [
+    'a limit is exceeded',
+    ['limits-are-kept'],
+    historyOf([
+      changed({ limits: [{ key: 'limit:1:a', concurrency: 1 }], finishedAt: t0 + 2_011 }),
+      occurrence(2, { limits: [{ key: 'limit:1:a', concurrency: 1 }] }),
+    ]),
+  ],
   [
     'a retry overlaps',
     ['forbid-never-overlaps'],

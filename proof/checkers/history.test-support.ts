@@ -50,6 +50,7 @@ export function occurrence(n: number, change: Partial<LedgerRow> = {}): Life {
     attempt: 1,
     maxAttempts: 3,
     delivery: 'AT_LEAST_ONCE',
+    limits: [],
     startedAt: nominal + 10,
     finishedAt: nominal + 300,
     fence: n * 10,

@@ -14,6 +14,7 @@ import { fencesOnlyGrow } from './fences-only-grow.ts'
 import { firesFromTheCurrentVersion } from './fires-from-the-current-version.ts'
 import { forbidNeverOverlaps } from './forbid-never-overlaps.ts'
 import { latenessWhileHealthy } from './lateness-while-healthy.ts'
+import { limitsAreKept } from './limits-are-kept.ts'
 import { lostIsNoticed } from './lost-is-noticed.ts'
 import { neverEarly } from './never-early.ts'
 import { nobodyStarves } from './nobody-starves.ts'
@@ -40,6 +41,7 @@ export const checkers: Checker[] = [
   fencesOnlyGrow,
   attemptsWithinMaximum,
   forbidNeverOverlaps,
+  limitsAreKept,
   firesFromTheCurrentVersion,
   neverEarly,
   skipsHaveReasons,

@@ -10,12 +10,12 @@ export interface Wait {
   began: boolean
 }
 
-/** Left out: backfills, which go behind live work, what its job's own policy lets wait, and what ended without a start. */
+/** Left out: backfills, which go behind live work, what its job's own policy or a limit lets wait, and what ended without a start. */
 export function waits({ executions, spans, runs, to }: History): Wait[] {
   const guarded = new Set(spans.filter(({ overlap }) => overlap !== 'ALLOW').map(({ jobId }) => jobId))
   const byExecution = runsByExecution(runs)
   return executions
-    .filter(({ jobId, origin }) => !guarded.has(jobId) && origin !== 'BACKFILL')
+    .filter(({ jobId, origin, limits }) => !guarded.has(jobId) && origin !== 'BACKFILL' && limits.length === 0)
     .flatMap((row): Wait[] => {
       // Late though it fired: that is another matter.
       const from = Math.max(row.dueAt, row.firedAt)

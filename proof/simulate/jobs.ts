@@ -1,5 +1,6 @@
 /** Jobs as the seed draws them: every kind of schedule and every policy, in quick time. */
 import type { JobInput } from '@carillon/contract'
+import { drawLimits } from './limits.ts'
 import type { Random } from './random.ts'
 import type { StartTime } from './start-times.ts'
 import { handlerName } from './worker.ts'
@@ -87,6 +88,7 @@ export function drawPolicy(random: Random): Partial<JobInput> {
     startWithinSec: random.chance(0.15) ? random.whole(1, 10) : undefined,
     deadlineSec: random.chance(0.15) ? random.whole(5, 30) : undefined,
     heartbeatTimeoutSec: random.chance(0.1) ? random.whole(1, 4) : undefined,
+    limits: drawLimits(random),
   })
 }
 

@@ -11,6 +11,7 @@ import { Client, unlessRefused } from './client.ts'
 import { GraphLoad } from './graph-load.ts'
 import { innerKeys } from './graphs.ts'
 import { drawFollower, drawGraphJob, drawJob, drawPolicy, tenants } from './jobs.ts'
+import { declareLimits } from './limits.ts'
 import type { Network } from './network.ts'
 import type { SimulatedNode } from './node.ts'
 import type { Owner } from './owner.ts'
@@ -79,6 +80,7 @@ export class Load {
 
   async #begin(): Promise<void> {
     const { random } = this.#options
+    await declareLimits(this.#client)
     await this.#graphs.prepare()
     for (let i = random.whole(5, 9); i > 0; i--) void this.#client.attempt('create', () => this.#create())
     for (let i = random.whole(2, 4); i > 0; i--) void this.#client.attempt('follow', () => this.#follow())

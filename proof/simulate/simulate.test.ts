@@ -58,6 +58,8 @@ describe('the simulator', { timeout: 180_000 }, () => {
     ['slots-not-counted', 'slots-are-kept'],
     ['list-read-twice', 'runs-end-their-executions'],
     ['followers-after-commit', 'ends-are-followed'],
+    ['slots-of-limits-not-counted', 'limits-are-kept'],
+    ['slot-kept-by-retries', 'everything-ends'],
   ])('finds %s', async (variant, checker) => {
     expect(await isFound(variant, checker, 20)).toBe(true)
   })

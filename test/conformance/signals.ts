@@ -34,6 +34,7 @@ const oneOfEach: Signal[] = [
   cancel(1),
   { kind: 'SHARDS' },
   { kind: 'TENANTS' },
+  { kind: 'SLOTS' },
 ]
 
 export function describeSignals(name: string, open: () => Promise<SignalsSubject>, { nodes = 2 } = {}): void {

@@ -75,6 +75,8 @@ const audited: Record<string, string> = {
   discardQuarantined: 'quarantine.discarded',
   createToken: 'api_key.created',
   revokeToken: 'api_key.revoked',
+  putLimit: 'limit.updated',
+  deleteLimit: 'limit.deleted',
   putTenant: 'tenant.created',
   deleteTenant: 'tenant.deleted',
 }

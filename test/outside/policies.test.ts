@@ -2,7 +2,7 @@
  * A policy means the same whichever way it comes in: what the API takes, `carillon.enqueue` takes, what it refuses is refused.
  * Policies are generated near the edges of every rule, and a whole number is sometimes written 5.0.
  */
-import { ranges } from '@carillon/contract'
+import { limits, ranges } from '@carillon/contract'
 import { JobInput } from '@carillon/contract/api'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -85,6 +85,12 @@ const policies = objectOf({
   ...{ heartbeatTimeoutSec: numberNear(ranges.heartbeatTimeoutSec), startWithinSec: numberNear(ranges.startWithinSec) },
   ...{ cancelGraceSec: numberNear(ranges.cancelGraceSec), unknownHandlerSec: numberNear(ranges.unknownHandlerSec) },
   delivery: wordOf('AT_LEAST_ONCE', 'AT_MOST_ONCE'),
+  limits: listOf(
+    fc
+      .constantFrom('a', 'a:b', 'a:{payload.x.0}', '', 'x'.repeat(600), 'x'.repeat(601), 'a\nb')
+      .map((n) => JSON.stringify(n)),
+    limits.limitsNamed,
+  ),
   retryPolicy: fc.oneof({ weight: 4, arbitrary: retryPolicy }, anything),
   unheardOf: anything,
 })
@@ -135,6 +141,8 @@ describe('policies', () => {
     const written = fc
       .sample(policies, 500)
       .filter((each) => httpTakes(each) && !(JSON.parse(each).startWithinSec < 60))
+      // Their limits would have to be declared; test/integration/http/limited-work.test.ts has those that are.
+      .filter((each) => JSON.parse(each).limits === undefined)
     written.push(
       '{"deadlineSec":5.0}',
       '{"startWithinSec":60.0}',

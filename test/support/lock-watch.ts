@@ -5,11 +5,11 @@
  */
 import { Database } from '../../packages/server/src/store/database.ts'
 
-/** The order in the heads of 0022_dags.sql and 0002_front_door.sql. */
+/** The order in the heads of 0025_limits.sql and 0002_front_door.sql. */
 export const lockOrder = [
   ...(['idempotency', 'dedupes'] as const),
   ...(['shards', 'schedules', 'flows', 'leases', 'lease_notes', 'dag_runs', 'executions'] as const),
-  ...(['blocked', 'waiting', 'retries', 'endings', 'ready'] as const),
+  ...(['blocked', 'limit_keys', 'waiting', 'retries', 'endings', 'ready'] as const),
 ]
 type Table = (typeof lockOrder)[number]
 
@@ -32,6 +32,7 @@ const keys: Partial<Record<Table, string>> = {
   schedules: 'job_id::text',
   flows: `pool || '/' || lane || '/' || tenant`,
   leases: `lpad(lease_id::text, 20, '0')`,
+  limit_keys: 'key',
   ready: `pool || '/' || lane || '/' || lpad(tag::text, 20, '0')`,
 }
 const keyOf = (table: Table) => keys[table] ?? 'execution_id::text'

@@ -66,6 +66,21 @@ export const brokenInvariants = `
   from carillon.dag_runs r full join (select * from carillon.blocked where execution_id = run_id) b on b.execution_id = r.execution_id
   where (r.state is null) <> (b.execution_id is not null) or r.execution_id is null
   union all
+  select null, k.key || ' counts ' || k.taken - coalesce(c.freed, 0) || ' slots as taken, held are ' || coalesce(h.n, 0)
+  from carillon.limit_keys k left join (select key, sum(freed) freed from carillon.limit_changes group by key) c on c.key = k.key
+  left join (select key, count(*) n from carillon.limit_holds group by key) h on h.key = k.key
+  where k.taken - coalesce(c.freed, 0) <> coalesce(h.n, 0)
+  union all
+  select h.execution_id, 'holds a slot of ' || h.key || ' and is neither ready nor running' from carillon.limit_holds h
+  where not exists (select from carillon.ready q where q.execution_id = h.execution_id)
+    and not exists (select from carillon.running r where r.execution_id = h.execution_id)
+  union all
+  select w.execution_id, 'waits for ' || w.key || ', which has room' from carillon.waiting w
+  join carillon.limits l on l.limit_id::text = split_part(w.key, ':', 2) and l.rate_count is null
+  left join carillon.limit_keys k on k.key = w.key
+  where w.tenant is not null and not exists (select from carillon.limit_changes c where c.key = w.key)
+    and l.concurrency > coalesce(k.taken, 0)
+  union all
   select r.execution_id, 'runs attempt ' || r.attempt || ' after ' || e.attempt || ' attempts' from carillon.running r
   join carillon.executions e on e.execution_id = r.execution_id where r.attempt <> e.attempt + 1
   union all

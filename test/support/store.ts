@@ -117,9 +117,17 @@ export class TestStore {
     })
   }
 
-  async submit(count: number, policy: StoredPolicy | null = null, at = Date.now()): Promise<string[]> {
+  async submit(count: number, policy: StoredPolicy | null = null, at = Date.now(), owner = tenant): Promise<string[]> {
     const items = Array.from({ length: count }, () => ({
-      ...{ executionId: submissionId(at), tenant, name: null, pool: 'default', lane: 2, handler: 'h', runAt: at },
+      ...{
+        executionId: submissionId(at),
+        tenant: owner,
+        name: null,
+        pool: 'default',
+        lane: 2,
+        handler: 'h',
+        runAt: at,
+      },
       ...{ payload: null, policy, labels: null, traceparent: null },
     }))
     const tags = items.map(() => this.tag())
@@ -251,6 +259,10 @@ export class TestStore {
       'blocked',
       'dag_steps',
       'dag_runs',
+      'limit_holds',
+      'limit_changes',
+      'limit_refunds',
+      'limit_keys',
     )
     const deletes = tables.map((table) => `delete from carillon.${table}`)
     const lives = 'update carillon.schedules set live = null where live is not null'

@@ -57,6 +57,11 @@ export function labelQuery(labels: Record<string, string>): string[] {
   return Object.entries(labels).map(([name, text]) => `${name}:${text}`)
 }
 
+/** Gathers `--limit a --limit b`. */
+export function collect(text: string, before: string[] = []): string[] {
+  return [...before, text]
+}
+
 /** Gathers `--label a=b --label c=d`. */
 export function label(text: string, before: Record<string, string> = {}): Record<string, string> {
   const at = text.indexOf('=')

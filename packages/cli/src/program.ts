@@ -17,6 +17,7 @@ import { registerFailures } from './commands/failures.ts'
 import { registerForecast } from './commands/forecast.ts'
 import { registerImport } from './commands/import.ts'
 import { registerJobs } from './commands/jobs.ts'
+import { registerLimits } from './commands/limits.ts'
 import { registerMigrate } from './commands/migrate.ts'
 import { registerNext } from './commands/next.ts'
 import { registerNodes } from './commands/nodes.ts'
@@ -51,6 +52,7 @@ const registrars = [
     registerDagRuns,
     registerDeadLetters,
     registerPools,
+    registerLimits,
     registerTenants,
     registerWorkers,
     registerNodes,

@@ -37,6 +37,12 @@ export const limits = Object.freeze({
   errorBytes: 16 * 1024,
   labels: 16,
   nameLength: 200,
+  /** That an execution names. */
+  limitsNamed: 4,
+  /** As it is asked for, placeholders included. */
+  limitLength: 600,
+  /** What is counted under the name of a limit. */
+  limitKeyLength: 200,
   /** Of one graph. */
   steps: 1_000,
   /** Of one graph: dependencies of all steps together. */

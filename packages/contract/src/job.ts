@@ -19,6 +19,7 @@ export const executionPolicyFields = [
   'cancelGraceSec',
   'unknownHandlerSec',
   'delivery',
+  'limits',
   'labels',
   'traceparent',
 ] as const satisfies readonly (keyof WireJobInput)[]

@@ -28,6 +28,10 @@ export const fieldsOfType: Readonly<Record<JobType, readonly string[]>> = {
 export const followedEnds = ['SUCCEEDED', 'FAILED', 'ENDED'] as const
 export type FollowedEnd = (typeof followedEnds)[number]
 
+/** What a limit counts by. */
+export const limitScopes = ['KEY', 'JOB', 'HANDLER', 'POOL', 'TENANT'] as const
+export type LimitScope = (typeof limitScopes)[number]
+
 export const jobStates = ['ACTIVE', 'PAUSED', 'COMPLETED', 'DELETED'] as const
 export type JobState = (typeof jobStates)[number]
 

@@ -24,7 +24,7 @@ const everyPolicy: StepOptions<string, unknown, undefined, readonly []> = {
     retryPolicy: { maxAttempts: 2 },
   },
   ...{ timeoutSec: 1, deadlineSec: 2, heartbeatTimeoutSec: 1, startWithinSec: 1, cancelGraceSec: 1 },
-  ...{ unknownHandlerSec: 1, delivery: 'AT_MOST_ONCE', when: 'true' },
+  ...{ unknownHandlerSec: 1, delivery: 'AT_MOST_ONCE', limits: ['acct'], when: 'true' },
 }
 
 describe('a graph written down in code', () => {

@@ -81,6 +81,7 @@ const graphOptionNames = [
   'priority',
   'timeoutSec',
   'deadlineSec',
+  'limits',
 ]
 const signalOptionNames = ['after', 'runIf', 'when', 'allowFailure', 'labels', 'priority', 'timeoutSec']
 const stepOptionNames = [
@@ -96,7 +97,7 @@ const stepOptionNames = [
     'timeoutSec',
     'deadlineSec',
   ],
-  ...['heartbeatTimeoutSec', 'startWithinSec', 'cancelGraceSec', 'unknownHandlerSec', 'delivery'],
+  ...['heartbeatTimeoutSec', 'startWithinSec', 'cancelGraceSec', 'unknownHandlerSec', 'delivery', 'limits'],
 ] as const satisfies (keyof Policies | 'payload' | 'after' | 'runIf')[]
 
 /**

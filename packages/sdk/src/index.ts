@@ -7,7 +7,15 @@ export { Client, type ClientOptions, createClient } from './client/client.ts'
 export { DagCalls, DagRunCalls } from './client/dags.ts'
 export type { EventsOptions } from './client/events.ts'
 export type { FollowOptions } from './client/follow.ts'
-export { type Call, ExecutionCalls, InstallationCalls, JobCalls, PoolCalls, TenantCalls } from './client/groups.ts'
+export {
+  type Call,
+  ExecutionCalls,
+  InstallationCalls,
+  JobCalls,
+  LimitCalls,
+  PoolCalls,
+  TenantCalls,
+} from './client/groups.ts'
 export { type EndedExecution, ExecutionFailed, ExecutionHandle } from './client/handle.ts'
 export type { CallAnswer, CallInput, OperationId } from './client/operations.ts'
 export { type AddedStep, DagBuilder, type DagOptions, defineDag, type StepOptions } from './dag.ts'

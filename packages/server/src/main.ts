@@ -3,12 +3,11 @@
  * the order in which they depend on each other.
  */
 
+import { Admission } from './admission/admission.ts'
 import { HandOver } from './admission/hand-over.ts'
 import { Receipts } from './admission/receipts.ts'
 import { Submitter } from './admission/submitter.ts'
-import { createTagger, type TagFlows } from './admission/tags.ts'
-import { VirtualTimes } from './admission/virtual-times.ts'
-import { TenantWeights } from './admission/weights.ts'
+import type { TagFlows } from './admission/tags.ts'
 import { chooseSeams } from './choose-seams.ts'
 import { Completion } from './completion/completion.ts'
 import type { EngineConfig } from './config/engine-config.ts'
@@ -111,7 +110,7 @@ export class Engine implements Service {
   readonly #dedupeSettler: DedupeSettler
   /** Single runs of the loops, for callers that set the clock. */
   readonly byHand: Readonly<
-    Record<'fire' | 'advance' | 'sweep' | 'compareHeld' | 'operate' | 'pauseFailing', () => Promise<unknown>>
+    Record<'fire' | 'admit' | 'advance' | 'sweep' | 'compareHeld' | 'operate' | 'pauseFailing', () => Promise<unknown>>
   >
   readonly #services: Service[]
   readonly #stopOrder: Service[]
@@ -159,18 +158,17 @@ export class Engine implements Service {
       parts,
     )
     leadership.onFreed(() => signals.publish({ kind: 'SHARDS' }))
-    signals.subscribe((signal) => {
-      if (signal.kind === 'SHARDS') leadership.wake()
-    })
+    signals.subscribe(({ kind }) => void (kind === 'SHARDS' && leadership.wake()))
     this.forecasts = new Forecasts({ database, clock, logger })
     const onMoved = (jobIds: readonly string[]) => {
       dueSource.moved(jobIds)
       this.forecasts.changed()
     }
-    const virtualTimes = new VirtualTimes({ database, logger })
-    const weights = new TenantWeights({ database, signals, logger })
-    const { weightOf } = weights
-    const tag = createTagger(database, virtualTimes, weightOf)
+    const admission = new Admission({
+      ...{ database, leadership, signals, clock, pollMs: config.pollMs, logger },
+      onSlotsLost: (slots) => metrics.node.slotsLost(slots),
+    })
+    const { virtualTimes, weightOf, tag, limiter } = admission
     const receipts = new Receipts({ database, nodeId: this.nodeId, clock, logger })
     const onSubmitted = (items: { tenant: string; executionId: string }[]) => receipts.acknowledged(items)
     const scheduler = new Scheduler({
@@ -308,6 +306,7 @@ export class Engine implements Service {
     this.#clockOffset = clockOffset
     this.byHand = {
       fire: () => this.#dedupeSettler.runOnce().then(() => scheduler.runOnce()),
+      admit: () => limiter.runOnce(),
       advance: () => advancer.runOnce(),
       sweep: () => sweeper.runOnce(),
       compareHeld: () => this.workerSessions.compareHeld(),
@@ -327,8 +326,7 @@ export class Engine implements Service {
         signals,
         keepAlive,
         leadership,
-        virtualTimes,
-        weights,
+        ...admission.services,
         dispatcher,
         this.workerSessions,
       ],
@@ -338,7 +336,7 @@ export class Engine implements Service {
     this.#stopOrder = [
       ...[nodeRecorder, this.forecasts, ...publishers, operator, ...listeners.toReversed()],
       ...[this.workerSessions, sampler, duties, liveness, scheduler, advancer, receipts, dispatcher, recorder],
-      ...[weights, virtualTimes, leadership, keepAlive, signals, ...connections, clockOffset],
+      ...[...admission.services.toReversed(), leadership, keepAlive, signals, ...connections, clockOffset],
     ]
   }
 

@@ -74,6 +74,41 @@ describe('apply', () => {
       expect(wrong.stderr).toContain(line)
   })
 
+  it('declares limits before what names them, those of a job after it, and shows what changes of them', async () => {
+    const write = (limits: string[], named: string) =>
+      writeFileSync(
+        file,
+        [
+          ...['managedBy: limited', 'limits:', ...limits.map((limit) => `  - ${limit}`), 'jobs:'],
+          '  - { key: charge, type: CRON, schedule: "0 3 1 1 *", target: { handler: x }, payload: { id: 4 }, limits: [',
+          `      "${named}:{payload.id}"]}`,
+        ].join('\n'),
+      )
+    const ofJob = '{ name: one-charge, for: JOB, of: charge, concurrency: 1 }'
+    write(['{ name: acct, concurrency: 5, rate: { count: 10, perSec: 60 } }', ofJob], 'acct')
+    const first = await apply('--yes')
+    expect(first.stdout).toContain(
+      '+ limit acct  KEY  concurrency 5  10/60s\n+ limit one-charge  JOB charge  concurrency 1\n+ job charge  ',
+    )
+    expect(first.stdout).toContain('3 to create, 0 to change, 0 to delete, 0 unchanged.\nDone.\n')
+    const { body: job } = await node.ask('GET /v1/jobs/charge')
+    expect(job.limits).toEqual(['acct:{payload.id}'])
+    expect((await node.ask('GET /v1/limits/one-charge')).body).toMatchObject({ for: 'JOB', of: job.jobId })
+    expect((await apply('--yes', '--prune')).stdout).toContain('0 to create, 0 to change, 0 to delete, 3 unchanged.')
+
+    write(['{ name: acct, concurrency: 0 }', ofJob], 'acct')
+    const [plan] = (await apply('--dry-run', '--json')).json()
+    expect(plan).toMatchObject({ changes: [{ action: 'CHANGE', kind: 'limit', name: 'acct' }], unchanged: 2 })
+    expect((await apply('--yes')).stdout).toMatch(/~ limit acct\n +concurrency +5 -> 0\n +rate +\{.*\} -> null\n/)
+
+    write(['{ name: acct, concurency: 5 }', '{ name: "a:b", concurrency: 1 }', ofJob], 'act')
+    const wrong = await apply('--yes')
+    expect(wrong.exitCode).toBe(2)
+    for (const line of ['/limits/0/concurency', '/limits/1/name', '/jobs/0/limits/0 there is no limit act'])
+      expect(wrong.stderr).toContain(line)
+    await node.ask('DELETE /v1/jobs/charge')
+  })
+
   it('makes it so, changes nothing the second time, shows what changes, and prunes what is its own only', async () => {
     await node.ask('POST /v1/jobs', { key: 'foreign', type: 'INTERVAL', interval: 'PT1H', target: { handler: 'x' } })
     writeFileSync(file, manifest)

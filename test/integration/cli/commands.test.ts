@@ -176,6 +176,26 @@ describe('the rest', () => {
     expect(await carillon(['tenants', 'get', 'acme'], at())).toMatchObject({ exitCode: 1 })
   })
 
+  it('limits', async () => {
+    const put = await carillon(['limits', 'put', 'acct', '--concurrency', '5', '--rate', '100/m', '--json'], at())
+    expect(put.json()).toMatchObject([{ name: 'acct', for: 'KEY', concurrency: 5, rate: { count: 100, perSec: 60 } }])
+    const mail = ['limits', 'put', 'mail', '--for', 'handler', '--of', 'send-email', '--concurrency', '0']
+    expect((await carillon(mail, at())).stdout).toMatch(/for +HANDLER\nof +send-email\nconcurrency +0\n/)
+    const [old, wrong, unlimited, listed] = await Promise.all([
+      carillon(['limits', 'put', 'acct', '--concurrency', '4', '--if-version', '9'], at()),
+      carillon(['limits', 'put', 'acct', '--rate', '100'], at()),
+      carillon(['limits', 'put', 'acct'], at()),
+      carillon(['limits', 'list'], at()),
+    ])
+    expect(old).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('VERSION_MISMATCH') })
+    expect(wrong).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('such as 100/10s') })
+    expect(unlimited).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('concurrency or rate') })
+    expect(listed.stdout).toMatch(/acct +KEY +5 +100\/60s/)
+    expect((await carillon(['limits', 'get', 'acct'], at())).stdout).toMatch(/rate +100\/60s/)
+    expect((await carillon(['limits', 'delete', 'acct'], at())).stdout).toBe('Limit acct deleted\n')
+    expect(await carillon(['limits', 'get', 'acct'], at())).toMatchObject({ exitCode: 1 })
+  })
+
   it('says by its exit code what went wrong, in one line and without a stack', async () => {
     const cases: [string[], number, RegExp][] = [
       [['executions', 'get', '01900000-0000-7000-8000-000000000000'], 1, /EXECUTION_NOT_FOUND/],

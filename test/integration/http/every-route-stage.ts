@@ -16,6 +16,7 @@ export const secrets = {
   pool: 'pool-of-a-9c41',
   worker: 'worker-of-a-9c41',
   tenant: 'tenant-a-9c41',
+  limit: 'limit-of-a-9c41',
 }
 
 export interface Stage {
@@ -52,6 +53,7 @@ export async function stage(): Promise<Stage> {
   const steps = [{ name: secrets.name, target, payload: secrets.payload }]
   const { dagId } = await must('POST /v1/dags', { name: secrets.name, steps })
   const { runId } = await must(`POST /v1/dags/${dagId}/runs`, { payload: secrets.payload })
+  await must(`PUT /v1/limits/${secrets.limit}`, { concurrency: 7 })
   await declare(node)
   const quarantineId = await quarantinedRow(node.databaseUrl, executionId)
   return {
@@ -68,6 +70,7 @@ export async function stage(): Promise<Stage> {
       step: secrets.name,
       name: secrets.pool,
       tenant: secrets.tenant,
+      limit: secrets.limit,
     },
     held: { executionId: executions[0].executionId, fence: executions[0].fence },
     asA,
@@ -156,6 +159,7 @@ const bodies: Record<string, unknown> = {
   runDag: {},
   runSteps: { steps },
   signalStep: {},
+  putLimit: { concurrency: 2 },
   putTenant: { weight: 2 },
   createPool: { name: 'another-pool-of-b' },
 }

@@ -1,4 +1,4 @@
-/** The lock order of 0022_dags.sql: what runs of graphs wait for comes after everything they hold. See lock-order.test.ts. */
+/** The lock order of 0025_limits.sql: what runs of graphs wait for comes after everything they hold. See lock-order.test.ts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Advance, advance, readReleased } from '../../../packages/server/src/store/dags/advance.ts'
 import { expireRuns } from '../../../packages/server/src/store/dags/runs.ts'

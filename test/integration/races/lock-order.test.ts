@@ -14,6 +14,7 @@ import { claimAnswer } from '../../../packages/server/src/store/idempotency/answ
 import { changeJob } from '../../../packages/server/src/store/jobs/change.ts'
 import { createWork } from '../../../packages/server/src/store/jobs/create.ts'
 import { triggerJob } from '../../../packages/server/src/store/jobs/trigger.ts'
+import { type Admissible, admit, readAdmissible } from '../../../packages/server/src/store/limits/admit.ts'
 import { fire } from '../../../packages/server/src/store/schedules/fire.ts'
 import { claimShards, renewLease, resign } from '../../../packages/server/src/store/shards/claim.ts'
 import { expireDue, releaseStranded } from '../../../packages/server/src/store/workers/sweep.ts'
@@ -46,7 +47,7 @@ describe('the lock order', { timeout: raceTimeoutMs }, () => {
     }
     const waiters = [
       ...['report', 'cancel', 'fire', 'fire retries', 'replay', 'trigger', 'edit', 'expire', 'resign'],
-      ...['submit once', 'replace'],
+      ...['submit once', 'replace', 'admit'],
     ]
     expect(waited, 'operations whose order was seen').toEqual(expect.arrayContaining(waiters))
     expect(waited, 'operations that may never wait').not.toContain('lease')
@@ -91,6 +92,7 @@ describe('the lock order', { timeout: raceTimeoutMs }, () => {
       'order by e.execution_id for no key update of e',
       'order by e.execution_id desc for no key update of e',
     ],
+    ['admit', 'admit', 'order by k.key for update', 'order by k.key desc for update'],
     [
       'edit',
       'change_job',
@@ -163,6 +165,7 @@ async function stage(store: TestStore): Promise<Map<string, Operation>> {
     .toReversed()
     .map((executionId) => ({ executionId, tag: store.tag() }))
   const asked = await askedBefore(store, ready[0]!)
+  const admissible = await waitingForLimits(store)
   return new Map<string, Operation>([
     ['submit once', (db) => submitOnce(db, asked.submissions, [1, 2], asked.entries.toReversed())],
     [
@@ -204,9 +207,36 @@ async function stage(store: TestStore): Promise<Map<string, Operation>> {
           ends.map((end) => ({ ...end, progress: '1' })),
         ),
     ],
+    [
+      'admit',
+      (db) =>
+        admit(
+          db,
+          admissible,
+          admissible.candidates.map(() => 1),
+        ),
+    ],
     ['claim', (db) => claimShards(db, nodeId)],
     ['resign', (db) => resign(db, store.leaderId)],
   ])
+}
+
+/** Executions that wait for two limits, named so that those are found the other way round. */
+async function waitingForLimits(store: TestStore): Promise<Admissible> {
+  for (const name of ['z', 'a']) {
+    await store.database.query(
+      null,
+      `insert into carillon.limits (tenant, name, scope, concurrency) values ($1, $2, 'KEY', 3)`,
+      [tenant, name],
+    )
+  }
+  for (const limitKeys of [['z'], ['a'], ['z', 'a']]) await store.submit(2, { limitKeys } as never)
+  await store.database.query(
+    null,
+    'insert into carillon.limit_keys (key) select distinct key from carillon.limit_changes',
+  )
+  const found = await readAdmissible(store.database, 100)
+  return { ...found, candidates: found.candidates.toReversed() }
 }
 
 /** Two requests that were answered so long ago that their keys are free, and one that stands under a dedupe key. */

@@ -1,5 +1,6 @@
 /**
- * Applies a plan in dependency order: tenants, pools, graphs, jobs, deletions. A change names the version
+ * Applies a plan in dependency order: tenants, pools, limits, graphs, jobs, deletions; a limit of a job
+ * after it. A change names the version
  * it was planned for, so that a concurrent change by someone else is refused rather than overwritten. Broken off, it
  * can be done again: what is done already shows as unchanged.
  */
@@ -7,6 +8,7 @@ import { Presets, SingleBar } from 'cli-progress'
 import { Negative } from '../failure.ts'
 import type { NodeClient } from '../node-client.ts'
 import type { Output } from '../output.ts'
+import { type DeclaredLimit, isOfJob, limitBodyOf } from './limit-plan.ts'
 import { changesOf, type Plan } from './plan.ts'
 import { bodyOf } from './tenant-plan.ts'
 
@@ -43,6 +45,7 @@ async function* steps(node: NodeClient, plan: Plan, prune: boolean): AsyncGenera
     yield void (await node.call('putTenant', { params: { tenant: wanted.name }, headers, body: bodyOf(wanted) }))
   }
   for (const name of plan.newPools) yield void (await node.call('createPool', { body: { name } }))
+  yield* putLimits(node, plan, (limit) => !isOfJob(limit))
   for (const body of plan.dags.create) yield void (await node.call('createDag', { body }))
   for (const { wanted, dag } of plan.dags.change) {
     const headers = { 'if-match': `"${dag.version}"` }
@@ -53,6 +56,7 @@ async function* steps(node: NodeClient, plan: Plan, prune: boolean): AsyncGenera
     const headers = { 'if-match': `"${job.version}"` }
     yield void (await node.call('replaceJob', { params: { jobId: job.jobId }, headers, body: wanted }))
   }
+  yield* putLimits(node, plan, isOfJob)
   for (const { jobId, version, managedBy } of prune ? plan.surplus : []) {
     if (managedBy !== plan.managedBy) throw new Negative(`Job ${jobId} is not managed by ${plan.managedBy}`)
     yield void (await node.call('deleteJob', { params: { jobId }, headers: { 'if-match': `"${version}"` } }))
@@ -60,5 +64,18 @@ async function* steps(node: NodeClient, plan: Plan, prune: boolean): AsyncGenera
   for (const { dagId, version, managedBy } of prune ? plan.dags.surplus : []) {
     if (managedBy !== plan.managedBy) throw new Negative(`Graph ${dagId} is not managed by ${plan.managedBy}`)
     yield void (await node.call('deleteDag', { params: { dagId }, headers: { 'if-match': `"${version}"` } }))
+  }
+}
+
+async function* putLimits(
+  node: NodeClient,
+  { limits }: Plan,
+  which: (limit: DeclaredLimit) => boolean,
+): AsyncGenerator<void> {
+  for (const wanted of limits.create.filter(which))
+    yield void (await node.call('putLimit', { params: { limit: wanted.name }, body: limitBodyOf(wanted) }))
+  for (const { wanted, limit } of limits.change.filter((change) => which(change.wanted))) {
+    const headers = { 'if-match': `"${limit.version}"` }
+    yield void (await node.call('putLimit', { params: { limit: wanted.name }, headers, body: limitBodyOf(wanted) }))
   }
 }

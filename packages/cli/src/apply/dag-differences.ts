@@ -49,6 +49,7 @@ function normal(step: DagStep): Fields {
     cancelGraceSec: defaults.cancelGraceSec,
     unknownHandlerSec: defaults.unknownHandlerSec,
     delivery: defaults.delivery,
+    limits: [],
     ...given,
     dependsOn: dependsOn.toSorted(),
     retryPolicy: { ...defaults.retryPolicy, ...retryPolicy },

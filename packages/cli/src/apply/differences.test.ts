@@ -50,6 +50,7 @@ const shown: Job = {
   cancelGraceSec: defaults.cancelGraceSec,
   unknownHandlerSec: defaults.unknownHandlerSec,
   delivery: defaults.delivery,
+  limits: [],
   target: { pool: 'default', handler: 'x' },
   payload: null,
   nextFireAt: null,

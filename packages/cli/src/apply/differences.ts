@@ -58,6 +58,7 @@ function wantedFields(wanted: DeclaredJob, job: Job): Fields {
     cancelGraceSec: defaults.cancelGraceSec,
     unknownHandlerSec: defaults.unknownHandlerSec,
     delivery: defaults.delivery,
+    limits: [],
     ...given,
     // An interval that names no anchor keeps the one it has.
     anchor: wanted.anchor === undefined ? normalInstant(job.anchor) : normalInstant(wanted.anchor),

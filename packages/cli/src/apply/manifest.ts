@@ -6,6 +6,7 @@ import { type DagInput, type ErrorDetail, limits, ranges, unknownOption, type Wi
 import { type Document, isMap, isNode } from 'yaml'
 import { UsageError } from '../failure.ts'
 import { parseYaml } from '../files.ts'
+import type { DeclaredLimit } from './limit-plan.ts'
 import type { DeclaredTenant } from './tenant-plan.ts'
 
 export type DeclaredJob = WireJobInput & { key: string; managedBy: string }
@@ -15,19 +16,21 @@ export interface Manifest {
   managedBy: string
   tenants: DeclaredTenant[]
   pools: string[]
+  limits: DeclaredLimit[]
   jobs: DeclaredJob[]
   dags: DeclaredDag[]
   /** Where in the file a JSON pointer leads: `carillon.yaml:12:5`. */
   locate(pointer: string): string
 }
 
-const fields = ['managedBy', 'tenants', 'pools', 'jobs', 'dags']
+const fields = ['managedBy', 'tenants', 'pools', 'limits', 'jobs', 'dags']
 const tenantFields = ['name', 'weight', 'description']
 
 type Check = (input: unknown) => readonly ErrorDetail[]
 export interface Checks {
   job: Check
   dag: Check
+  limit: Check
 }
 
 /** `problems`: what is wrong with it by itself. Only without any is it a manifest that may be applied. */
@@ -42,11 +45,12 @@ export function parseManifest(
     return `${path}:${line}:${col}`
   }
   const problems = check(value, checks)
-  const { managedBy, tenants, pools, jobs, dags } = (isObject(value) ? value : {}) as unknown as Given
+  const { managedBy, tenants, pools, limits, jobs, dags } = (isObject(value) ? value : {}) as unknown as Given
   const manifest = {
     managedBy,
     tenants: Array.isArray(tenants) ? tenants : [],
     pools: (Array.isArray(pools) ? pools : []).map((pool) => (isObject(pool) ? pool.name : pool) as string),
+    limits: Array.isArray(limits) ? limits : [],
     jobs: managed(jobs, managedBy) as DeclaredJob[],
     dags: managed(dags, managedBy) as DeclaredDag[],
     locate,
@@ -74,6 +78,7 @@ interface Given {
   managedBy: string
   tenants?: DeclaredTenant[] | null
   pools?: (string | { name: string })[] | null
+  limits?: DeclaredLimit[] | null
   jobs?: WireJobInput[] | null
   dags?: DagInput[] | null
 }
@@ -88,7 +93,7 @@ function check(value: unknown, checks: Checks): ErrorDetail[] {
   for (const field of Object.keys(value)) {
     if (!fields.includes(field)) problems.push(unknownOption(field, fields))
   }
-  const { managedBy, tenants = [], pools = [], jobs = [], dags = [] } = value
+  const { managedBy, tenants = [], pools = [], limits = [], jobs = [], dags = [] } = value
   if (!isName(managedBy))
     problems.push({ pointer: '/managedBy', message: 'must be a name', hint: 'It says which jobs belong to this file' })
   checkAll(problems, '/tenants', tenants, checkTenant, 'name')
@@ -97,6 +102,7 @@ function check(value: unknown, checks: Checks): ErrorDetail[] {
     if (!isName(name) || (isObject(pool) && Object.keys(pool).length > 1))
       problems.push({ pointer: `/pools/${i}`, message: 'must be a name, or an object with a name only' })
   }
+  checkAll(problems, '/limits', limits, (limit) => checkDeclaredLimit(limit, checks.limit), 'name')
   checkAll(problems, '/jobs', jobs, (job) => checkDeclaredJob(job, checks.job))
   checkAll(problems, '/dags', dags, (dag) => checkDeclaredDag(dag, checks.dag))
   return problems
@@ -144,6 +150,11 @@ function checkTenant(tenant: unknown): ErrorDetail[] {
   if (description !== null && (typeof description !== 'string' || description === ''))
     problems.push({ pointer: '/description', message: 'must be a text' })
   return problems
+}
+
+function checkDeclaredLimit(limit: unknown, checkLimit: Check): readonly ErrorDetail[] {
+  if (!isObject(limit)) return [{ message: 'must be a limit', hint: 'Such as {name: acct, concurrency: 5}' }]
+  return checkLimit(limit)
 }
 
 function checkDeclaredDag(dag: unknown, checkDag: Check): ErrorDetail[] {

@@ -1,16 +1,18 @@
 /** A plan for people: what is new, what changes and how, what goes. */
 import type { Job } from '@carillon/contract'
 import type { Output } from '../output.ts'
+import { rateText } from '../rates.ts'
 import { printable } from '../table.ts'
 import { scheduleOf, targetOf } from '../views.ts'
 import type { Difference } from './differences.ts'
+import type { DeclaredLimit } from './limit-plan.ts'
 import type { Plan } from './plan.ts'
 
 const longestValue = 60
 
 export function showPlan(out: Output, plan: Plan, { prune }: { prune: boolean }): void {
-  const { tenants, newPools, create, change, surplus, dags } = plan
-  const unchanged = tenants.unchanged.length + plan.unchanged.length + dags.unchanged.length
+  const { tenants, newPools, limits, create, change, surplus, dags } = plan
+  const unchanged = tenants.unchanged.length + limits.unchanged.length + plan.unchanged.length + dags.unchanged.length
   for (const { name, weight = 1 } of tenants.create)
     out.line(`${out.style('green', `+ tenant ${printable(name)}`)}  ${out.style('dim', `weight ${weight}`)}`)
   for (const { wanted, differences } of tenants.change) {
@@ -18,6 +20,12 @@ export function showPlan(out: Output, plan: Plan, { prune }: { prune: boolean })
     showDifferences(out, differences)
   }
   for (const pool of newPools) out.line(out.style('green', `+ pool ${printable(pool)}`))
+  for (const limit of limits.create)
+    out.line(`${out.style('green', `+ limit ${printable(limit.name)}`)}  ${out.style('dim', printable(whatOf(limit)))}`)
+  for (const { wanted, differences } of limits.change) {
+    out.line(out.style('yellow', `~ limit ${printable(wanted.name)}`))
+    showDifferences(out, differences)
+  }
   for (const job of create) {
     const what = `${scheduleOf({ timezone: 'UTC', ...job } as Job)}  ${targetOf(job)}`
     out.line(`${out.style('green', `+ job ${printable(job.key)}`)}  ${out.style('dim', printable(what))}`)
@@ -38,10 +46,16 @@ export function showPlan(out: Output, plan: Plan, { prune }: { prune: boolean })
   for (const dag of dags.surplus) showSurplus(out, 'graph', dag, prune)
   if (unchanged > 0) out.line(out.style('dim', `= ${unchanged} unchanged`))
   out.line()
-  const created = tenants.create.length + create.length + newPools.length + dags.create.length
-  const changed = tenants.change.length + change.length + dags.change.length
+  const created = tenants.create.length + limits.create.length + create.length + newPools.length + dags.create.length
+  const changed = tenants.change.length + limits.change.length + change.length + dags.change.length
   const deleted = prune ? surplus.length + dags.surplus.length : 0
   out.line(`${created} to create, ${changed} to change, ${deleted} to delete, ${unchanged} unchanged.`)
+}
+
+function whatOf({ for: scope = 'KEY', of = null, concurrency = null, rate = null }: DeclaredLimit): string {
+  const what = of === null ? scope : `${scope} ${of}`
+  const most = [concurrency === null ? '' : `concurrency ${concurrency}`, rateText(rate)]
+  return [what, ...most.filter((text) => text !== '')].join('  ')
 }
 
 function showSurplus(out: Output, kind: string, { key, name }: { key: string | null; name: string }, prune: boolean) {
@@ -63,7 +77,7 @@ function shown(value: unknown): string {
 
 /** The same for programs. */
 export function planDocument(plan: Plan, prune: boolean) {
-  const { managedBy, tenants, newPools, create, change, unchanged, surplus, dags } = plan
+  const { managedBy, tenants, newPools, limits, create, change, unchanged, surplus, dags } = plan
   return {
     managedBy,
     changes: [
@@ -72,6 +86,10 @@ export function planDocument(plan: Plan, prune: boolean) {
         ...{ action: 'CHANGE', kind: 'tenant', name, differences },
       })),
       ...newPools.map((name) => ({ action: 'CREATE', kind: 'pool', name })),
+      ...limits.create.map(({ name }) => ({ action: 'CREATE', kind: 'limit', name })),
+      ...limits.change.map(({ wanted: { name }, differences }) => ({
+        ...{ action: 'CHANGE', kind: 'limit', name, differences },
+      })),
       ...create.map(({ key }) => ({ action: 'CREATE', kind: 'job', key })),
       ...change.map(({ wanted, job, differences }) => ({
         action: 'CHANGE',
@@ -91,7 +109,7 @@ export function planDocument(plan: Plan, prune: boolean) {
       ...(prune ? surplus.map(({ key, jobId }) => ({ action: 'DELETE', kind: 'job', key, jobId })) : []),
       ...(prune ? dags.surplus.map(({ key, dagId }) => ({ action: 'DELETE', kind: 'graph', key, dagId })) : []),
     ],
-    unchanged: tenants.unchanged.length + unchanged.length + dags.unchanged.length,
+    unchanged: tenants.unchanged.length + limits.unchanged.length + unchanged.length + dags.unchanged.length,
     surplus: [
       ...surplus.map(({ key, jobId }) => ({ key, jobId })),
       ...dags.surplus.map(({ key, dagId }) => ({ key, dagId })),

@@ -10,7 +10,9 @@ import { readText } from '../files.ts'
 export function registerApply(program: Command): void {
   program
     .command('apply')
-    .description('make the jobs, graphs, pools and tenants be what a file says; shows what would change, and asks')
+    .description(
+      'make the jobs, graphs, limits, pools and tenants be what a file says; shows what would change, and asks',
+    )
     .requiredOption('-f, --file <path>', 'YAML or JSON; - is stdin')
     .option('--prune', 'delete jobs and graphs that this file managed and no longer names')
     .option('--dry-run', 'only show what would change')
@@ -21,6 +23,7 @@ export function registerApply(program: Command): void {
 Example of a file:
   managedBy: billing
   pools: [batch-etl]
+  limits: [{ name: acct, concurrency: 5, rate: { count: 100, perSec: 60 } }]
   jobs:
     - key: invoices
       type: CRON
@@ -49,11 +52,12 @@ interface ApplyOptions {
 
 async function apply({ node, out, now }: Context, options: ApplyOptions): Promise<void> {
   const { file, prune = false, dryRun = false } = options
-  const { checkDag, checkJob } = await import('@carillon/server/administration')
+  const { checkDag, checkJob, checkLimit } = await import('@carillon/server/administration')
   const source = await readText(file)
   const { manifest, problems } = parseManifest(source, file === '-' ? 'stdin' : file, {
     job: (job) => checkJob(job, now()),
     dag: (dag) => checkDag(dag, now()),
+    limit: checkLimit,
   })
   // Problems found by the node are reported too; if it cannot be reached, only ours.
   const more = await refusedByNode(node, manifest).catch((error: unknown) => {

@@ -10,7 +10,7 @@ import {
 } from '@carillon/contract'
 import { type Command, Option } from 'commander'
 import { act, type Context } from '../context.ts'
-import { label } from '../execution-filter.ts'
+import { collect, label } from '../execution-filter.ts'
 import { UsageError } from '../failure.ts'
 import { parseJson, readYamlObject } from '../files.ts'
 import { wholeNumber } from '../pages.ts'
@@ -53,6 +53,7 @@ export function registerCreate(jobs: Command): void {
     .option('--timeout-sec <seconds>', 'for each attempt', Number)
     .option('--max-attempts <count>', 'tries in all', wholeNumber(1))
     .option('--label <name=text>', 'may be repeated', label)
+    .option('--limit <limit>', 'counts it, such as acct:{payload.accountId}; may be repeated', collect)
     .option('--idempotency-key <key>', 'the same key creates it once')
     .addHelpText(
       'after',
@@ -95,6 +96,7 @@ interface CreateOptions {
   timeoutSec?: number
   maxAttempts?: number
   label?: Record<string, string>
+  limit?: string[]
   idempotencyKey?: string
 }
 
@@ -129,6 +131,7 @@ function fromFlags(options: Omit<CreateOptions, 'file' | 'idempotencyKey'>): Wir
     on,
     maxAttempts,
     label: labels,
+    limit: limits,
     payload,
     ...others
   } = options
@@ -150,6 +153,7 @@ function fromFlags(options: Omit<CreateOptions, 'file' | 'idempotencyKey'>): Wir
     ...(payload !== undefined && { payload: parseJson(payload, '--payload') }),
     ...(maxAttempts !== undefined && { retryPolicy: { maxAttempts } }),
     ...(labels && { labels }),
+    ...(limits && { limits }),
   }
 }
 

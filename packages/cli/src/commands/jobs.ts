@@ -107,6 +107,7 @@ export function showJob({ out, now }: Context, job: Job): void {
         .map(([name, text]) => `${name}=${text}`)
         .join(' '),
     ],
+    ['limits', job.limits.join(' ')],
     ['overlap', job.overlap],
     ['misfire', job.misfire],
     ['attempts', job.retryPolicy.maxAttempts],

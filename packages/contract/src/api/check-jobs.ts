@@ -32,13 +32,16 @@ export const checkOperations = {
     scope: 'jobs:write',
     summary: 'Find everything that is wrong with definitions, without creating anything',
     description:
-      'What creating them would refuse, all at once: fields, schedules, zones, pools, graphs and jobs to follow that do not exist, ' +
+      'What creating them would refuse, all at once: fields, schedules, zones, pools, limits, graphs and jobs to follow that do not exist, ' +
       'targets that the operator does not allow. A job may follow another one of the list, by its key.',
     body: Type.Object(
       {
         jobs: Type.Array(NewJobInput, { minItems: 0, maxItems: most, description: 'The definitions.' }),
         pools: Type.Optional(
           Type.Array(Name, { maxItems: most, description: 'Pools that will be created before the jobs.' }),
+        ),
+        limits: Type.Optional(
+          Type.Array(Name, { maxItems: most, description: 'Limits that will be declared before the jobs.' }),
         ),
         dags: Type.Optional(
           Type.Array(Name, { maxItems: most, description: 'Keys of graphs that will be created before the jobs.' }),
@@ -50,6 +53,7 @@ export const checkOperations = {
       {
         jobs: Type.Array(Type.Unknown(), { maxItems: most }),
         pools: Type.Optional(Type.Array(Type.Unknown(), { maxItems: most })),
+        limits: Type.Optional(Type.Array(Type.Unknown(), { maxItems: most })),
         dags: Type.Optional(Type.Array(Type.Unknown(), { maxItems: most })),
       },
       closed,

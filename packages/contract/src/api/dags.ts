@@ -22,7 +22,7 @@ const dagParams = Type.Object({ dagId: DagReference }, closed)
 const runParams = Type.Object({ runId: Uuid }, closed)
 
 /** What can be wrong with a graph besides its shape. */
-const ofGraphs = ['POOL_UNKNOWN', 'DAG_UNKNOWN', 'TARGET_NOT_ALLOWED', 'PAYLOAD_TOO_LARGE'] as const
+const ofGraphs = ['POOL_UNKNOWN', 'LIMIT_UNKNOWN', 'DAG_UNKNOWN', 'TARGET_NOT_ALLOWED', 'PAYLOAD_TOO_LARGE'] as const
 
 const definitionBody = { bodyLimitBytes: 4 * 1024 * 1024, opaque: ['/steps/*/payload'] }
 const inlineBody = { bodyLimitBytes: 4 * 1024 * 1024, opaque: ['/payload', '/steps/*/payload'] }

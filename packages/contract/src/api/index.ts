@@ -4,6 +4,7 @@ import { dagOperations } from './dags.ts'
 import { eventOperations } from './events.ts'
 import { executionOperations } from './executions.ts'
 import { jobOperations } from './jobs.ts'
+import { limitOperations } from './limits.ts'
 import { quarantineOperations } from './quarantine.ts'
 import { systemOperations } from './system.ts'
 import { tenantOperations } from './tenants.ts'
@@ -17,6 +18,7 @@ export const api = {
   ...executionOperations,
   ...dagOperations,
   ...workerOperations,
+  ...limitOperations,
   ...tenantOperations,
   ...eventOperations,
   ...quarantineOperations,

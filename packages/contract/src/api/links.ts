@@ -36,6 +36,7 @@ export const ofOperation = linksTo('operationId', ['getOperation', 'cancelOperat
 export const ofWorker = linksTo('workerId', ['getWorker', 'leaseExecutions', 'reportExecutions', 'deregisterWorker'])
 export const ofPool = linksTo('name', ['pausePool', 'resumePool', 'scalePool'])
 
+export const ofLimit = linksTo('limit', ['getLimit', 'putLimit', 'deleteLimit'], 'name')
 export const ofTenant = linksTo('tenant', ['getTenant', 'putTenant', 'deleteTenant'], 'name')
 
 /** `field`: where in the answer the id is. */

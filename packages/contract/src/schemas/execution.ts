@@ -70,6 +70,7 @@ export const Execution = Type.Object(
     state: Word(executionStates, { description: 'Its state.' }),
     reason: Nullable(Text('Why it is in this state, as a stable word.', { examples: ['ATTEMPTS_USED_UP'] })),
     attempt: Type.Integer({ description: 'Attempts so far; 0 before the first.' }),
+    limits: Type.Array(Type.String(), { description: 'Limits that count it, as they were asked for.' }),
     maxAttempts: Type.Integer({ description: 'Attempts in all that its retry policy allows.' }),
     workerId: Nullable(Text('The worker that holds it, or held it last.')),
     fence: Nullable(Type.Integer({ description: 'The number of its latest lease; a higher one takes it over.' })),

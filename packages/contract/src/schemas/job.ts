@@ -1,6 +1,6 @@
 /** Jobs and submissions as they are asked for. Bounds come from ranges.ts, words from words.ts, defaults from defaults.ts. */
 import { type Static, Type } from 'typebox'
-import { defaults } from '../defaults.ts'
+import { defaults, limits } from '../defaults.ts'
 import { ranges } from '../ranges.ts'
 import {
   dayFieldPolicies,
@@ -31,6 +31,7 @@ import {
   Labels,
   Name,
   Nullable,
+  plainText,
   ShownAs,
   Text,
   Traceparent,
@@ -85,6 +86,16 @@ export const executionPolicy = {
     Word(deliveries, {
       default: defaults.delivery,
       description: 'AT_LEAST_ONCE repeats an attempt whose outcome is unknown; AT_MOST_ONCE never does.',
+    }),
+  ),
+  limits: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: limits.limitLength, ...plainText }), {
+      minItems: 1,
+      maxItems: limits.limitsNamed,
+      description:
+        'Limits that count the execution: a name, or `name:key`, in which `{payload.path.to.field}` stands for a field of the payload. ' +
+        'It starts when all of them have room.',
+      examples: [['acct:{payload.accountId}']],
     }),
   ),
   labels: Type.Optional(Labels),
@@ -310,6 +321,7 @@ export const Job = Type.Object(
     delivery: Word(deliveries, {
       description: 'AT_LEAST_ONCE repeats an attempt whose outcome is unknown; AT_MOST_ONCE never does.',
     }),
+    limits: Type.Array(Type.String(), { description: 'Limits that count its executions, as they were asked for.' }),
     target: Target,
     payload: Described(Json, 'What each execution gives to its handler, as it was written.'),
     nextFireAt: Nullable(Described(Instant, 'When it is due next; null if nothing is to come or it is paused.')),

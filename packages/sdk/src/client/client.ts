@@ -29,7 +29,7 @@ import { type NodeOptions, Nodes } from '../http/nodes.ts'
 import { DagCalls, DagRunCalls } from './dags.ts'
 import { type EventsOptions, tellEvents } from './events.ts'
 import { type FollowOptions, followLogs } from './follow.ts'
-import { type Call, ExecutionCalls, InstallationCalls, JobCalls, PoolCalls, TenantCalls } from './groups.ts'
+import { type Call, ExecutionCalls, InstallationCalls, JobCalls, LimitCalls, PoolCalls, TenantCalls } from './groups.ts'
 import { ExecutionHandle } from './handle.ts'
 import type { CallAnswer, CallInput, OperationId } from './operations.ts'
 import { newKey, unless } from './requests.ts'
@@ -70,6 +70,7 @@ export class Client {
   readonly dags: DagCalls
   readonly dagRuns: DagRunCalls
   readonly pools: PoolCalls
+  readonly limits: LimitCalls
   readonly tenants: TenantCalls
   readonly installation: InstallationCalls
 
@@ -83,6 +84,7 @@ export class Client {
     this.dags = new DagCalls(call)
     this.dagRuns = new DagRunCalls(call)
     this.pools = new PoolCalls(call)
+    this.limits = new LimitCalls(call)
     this.tenants = new TenantCalls(call)
     this.installation = new InstallationCalls(call)
   }

@@ -10,6 +10,8 @@ import type {
   Explanation,
   Job,
   JobPatch,
+  Limit,
+  LimitInput,
   Tenant,
   TenantInput,
   WireJobInput,
@@ -184,6 +186,46 @@ export class PoolCalls {
   /** What waits and runs, by pool and lane. */
   load(): Promise<CallAnswer<'getLoad'>> {
     return this.#call('getLoad', {})
+  }
+}
+
+/**
+ * Limits of concurrency and of rate: of the tenant, with a platform token of the installation.
+ *
+ * @example
+ * ```ts
+ * import { createClient, defineHandler } from '@carillon/sdk'
+ *
+ * const charge = defineHandler<{ accountId: number }>({ name: 'charge' })
+ * const client = createClient({ urls: ['http://127.0.0.1:7171'] })
+ * await client.limits.put('acct', { concurrency: 5, rate: { count: 100, perSec: 60 } })
+ * await client.enqueue(charge, { accountId: 42 }, { limits: ['acct:{payload.accountId}'] })
+ * ```
+ */
+export class LimitCalls {
+  readonly #call: Call
+
+  constructor(call: Call) {
+    this.#call = call
+  }
+
+  list(query: QueryOf<'listLimits'> = {}): Promise<CallAnswer<'listLimits'>> {
+    return this.#call('listLimits', { query })
+  }
+
+  /** The limit, and how much of it is used; null: it is not declared. */
+  get(limit: string): Promise<CallAnswer<'getLimit'> | null> {
+    return this.#call('getLimit', { params: { limit } }).catch(unless('LIMIT_NOT_FOUND'))
+  }
+
+  /** Declares it, or changes it: what is left out has its default. With `version`, only if it is still that one. */
+  put(limit: string, body: LimitInput, options: { version?: number } = {}): Promise<Limit> {
+    return this.#call('putLimit', { params: { limit }, body, headers: ifMatch(options) })
+  }
+
+  /** What waits for it starts. */
+  async delete(limit: string, options: { version?: number } = {}): Promise<void> {
+    await this.#call('deleteLimit', { params: { limit }, headers: ifMatch(options) })
   }
 }
 

@@ -8,6 +8,7 @@ export { type ApiKey, type ApiKeyInput, createApiKey, listApiKeys, revokeApiKey 
 export { auditRetention, keepAudit } from './audit.ts'
 export { checkDag } from './check-dag.ts'
 export { checkJob } from './check-job.ts'
+export { checkLimit } from './check-limit.ts'
 export { type DatabasePlace, type ReachedDatabase, reachDatabase } from './connection.ts'
 export { examine } from './doctor.ts'
 export type { Finding, FindingStatus } from './findings.ts'

@@ -48,6 +48,8 @@ export interface StepsContext {
   labels: Readonly<Record<string, string>> | null
   now: number
   jobs: Pick<Jobs, 'require'>
+  /** Of a list: each has a payload of its own. */
+  ofItems?: boolean
 }
 
 /** In the order of `inOrder`. Everything that is wrong is told at once, under `/steps`. */
@@ -94,9 +96,9 @@ export function checkStep(step: DagStep): void {
 export function workOf(
   step: DagStep,
   payload: string | null,
-  { tenant, now }: { tenant: string; now: number },
+  { tenant, now, ofItems = step.forEach !== undefined }: { tenant: string; now: number; ofItems?: boolean },
 ): StepWork {
-  const defined = defineJob(inputOf(step), { jobId: '', tenant, payload, now })
+  const defined = defineJob(inputOf(step), { jobId: '', tenant, payload, now, payloadsToCome: ofItems })
   const { pool, lane, handler, policy, labels } = defined
   if (step.waitFor === undefined) return { pool, lane, handler, payload, policy, labels }
   // It ends once, by the signal, its timeout or a cancel, for which nobody needs a grace.
@@ -158,7 +160,7 @@ function fanOutProblems({ name, forEach, concurrency, maxFailures, payload, wait
 
 const ofTargets = [
   ...(['payload', 'retryPolicy', 'heartbeatTimeoutSec', 'startWithinSec', 'deadlineSec'] as const),
-  ...(['cancelGraceSec', 'unknownHandlerSec', 'delivery'] as const),
+  ...(['cancelGraceSec', 'unknownHandlerSec', 'delivery', 'limits'] as const),
 ]
 
 export function payloadOf({ payload }: { payload?: unknown }): string | null {

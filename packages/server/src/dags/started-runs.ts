@@ -11,6 +11,7 @@ import { CarillonError, type DagStep, JsonText, limits } from '@carillon/contrac
 import { encodeJson, PermanentError } from '@carillon/sdk'
 import { parseListPath } from '../domain/dag/list-path.ts'
 import { startedRunId } from '../domain/identity.ts'
+import { withLimitKeys } from '../jobs/policy.ts'
 import { type ParentStep, readParentStep, readRunResults, takeRun } from '../store/dags/started.ts'
 import type { Database } from '../store/database.ts'
 import { waitOut } from '../store/wait-out.ts'
@@ -155,8 +156,11 @@ export class StartedRuns {
     const ancestors = ancestorsOf(parent)
     const started = this.#from(standing, parent, { runId, ancestors })
     try {
-      const [defined] = await defineSteps([item], { tenant, labels, now: clock.now(), jobs })
-      const steps = items.map((payload, number) => ({ ...defined!, name: itemName(step.name, number), payload }))
+      const [defined] = await defineSteps([item], { tenant, labels, now: clock.now(), jobs, ofItems: true })
+      const steps = items.map((payload, number) => ({
+        ...{ ...defined!, name: itemName(step.name, number), payload },
+        policy: withLimitKeys(defined!.policy, payload),
+      }))
       return await dagRuns.start(
         { tenant, actor },
         {

@@ -16,7 +16,7 @@ const free: ServingWorker = { workerId: 'w', name: 'w1', seenAt: now, slots: 5, 
 function explain(more: Partial<Placement> = {}, around: Partial<Surroundings> = {}, of: Partial<ExecutionRecord> = {}) {
   const placement: Placement = {
     ...{ jobState: null, overlap: null, poolPaused: false, backAt: null, waits: false, holders: [], queued: true },
-    ...{ lease: null, blocked: null, ...more },
+    ...{ lease: null, blocked: null, limit: null, ...more },
   }
   const nothing = { placement, workers: [free], ahead: { lane: 0, above: 0 }, above: [], now, suspectMs: 15_000 }
   return explainUnfinished(record(of), { ...nothing, ...around })
@@ -35,6 +35,22 @@ describe('why it is not running', () => {
     expect(codes(all)).toEqual(['POOL_PAUSED', 'RETRY_LATER', 'OVERLAP', 'NO_LIVE_WORKER', 'JOB_PAUSED'])
     expect(all.summary).toBe('Not running: the pool email is paused (resume it with POST /v1/pools/email/resume).')
     expect(all.reasons[2]!.message).toContain('x on w7')
+  })
+
+  it('a limit has no slot, no rate, or has gone', () => {
+    const full = {
+      ...{ name: 'acct', what: '42', concurrency: 2, taken: 2, rate: null, nextAt: null, ahead: 3 },
+      holders: [{ executionId: 'x', worker: 'w7' }],
+    }
+    const { summary } = explain({ limit: full, queued: false })
+    expect(summary).toBe(
+      'Not running: the limit acct for 42 has no slot left: 2 of 2 are taken, held by x on w7 and 1 more; 3 of its tenant wait before it (wait for one of those to end, or raise it with PUT /v1/limits/acct).',
+    )
+    expect(explain({ limit: { ...full, concurrency: 0 } }).summary).toContain('lets nothing start')
+    const rate = { ...full, taken: 1, rate: { count: 5, perSec: 60 }, nextAt: now + 4_000 }
+    expect(explain({ limit: rate }).summary).toContain('allows 5 in 60 s, the next at 2030-01-15T03:00:04.000Z')
+    expect(codes(explain({ limit: { ...rate, nextAt: null } }))).toEqual(['READY'])
+    expect(codes(explain({ limit: { ...full, name: null } }))).toEqual(['READY'])
   })
 
   it('a retry that is not due', () => {

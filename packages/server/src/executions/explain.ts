@@ -12,6 +12,7 @@ import type { Placement, ServingWorker } from '../store/executions/read-placemen
 import type { ToCome } from '../store/executions/read-to-come.ts'
 import type { Quarantined } from '../store/quarantine/read.ts'
 import { priorityOf } from '../store/rows.ts'
+import { explainLimit } from './explain-limit.ts'
 import { explainBlocked, explainSignal, explainStarted, howToRetry, type Reason } from './explain-run.ts'
 import { listed, timeText } from './explain-words.ts'
 
@@ -121,6 +122,7 @@ function inTheWay(record: ExecutionRecord, around: Surroundings): Reason[] {
     const message = `the job’s overlap policy ${placement.overlap ?? ''} lets it wait for ${holders.join(', ') || 'another one'}`
     reasons.push({ code: 'OVERLAP', message, hint: 'wait for that one to end, or cancel it' })
   }
+  if (placement.limit) reasons.push(explainLimit(placement.limit, now))
   reasons.push(...ofWorkers(record, around))
   if (reasons.length === 0) reasons.push(onItsWay(around))
   if (placement.jobState === 'PAUSED') {

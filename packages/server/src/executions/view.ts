@@ -38,6 +38,7 @@ export function jsonOf(record: ExecutionRecord): string {
 
 function frameOf<Time>(record: ExecutionRecord, time: (ms: number) => Time): Omit<ExecutionView<Time>, Opaque> {
   const { startedAt, finishedAt } = record
+  const { limits, retryPolicy } = policyOf(record.policy)
   const dated = ({ at, startedAt: began, ...rest }: HistoryEntry): EntryView<Time> => ({
     ...rest,
     at: time(at),
@@ -64,7 +65,8 @@ function frameOf<Time>(record: ExecutionRecord, time: (ms: number) => Time): Omi
     state: record.state,
     reason: record.reason,
     attempt: record.attempt,
-    maxAttempts: policyOf(record.policy).retryPolicy.maxAttempts,
+    limits,
+    maxAttempts: retryPolicy.maxAttempts,
     workerId: record.workerId,
     fence: record.fence,
     error: record.error,

@@ -9,6 +9,8 @@ export interface Caller {
   tenant: string
   /** A token of the installation itself: it may act for any tenant, and its workers serve the installation's pools. */
   platform: boolean
+  /** Of a platform token: it named the tenant that it acts for. */
+  actsForTenant?: true
   scopes: ReadonlySet<Scope>
   /** For the audit and the timeline, such as `key:3f9a` or `user:ada@example.com`. */
   actor: string

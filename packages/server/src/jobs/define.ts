@@ -25,7 +25,7 @@ import { isoMs } from '../lib/iso-time.ts'
 import { boundsOf, scheduleOf } from '../store/job-schedule.ts'
 import type { JobDefinition } from '../store/jobs/definition.ts'
 import { iso, laneOf } from '../store/rows.ts'
-import { checkPolicy, storedPolicy } from './policy.ts'
+import { checkPolicy, storedPolicy, withLimitKeys } from './policy.ts'
 import { checkTarget, placeOf } from './target.ts'
 import { Problems } from './validate.ts'
 
@@ -37,6 +37,8 @@ export interface DefineOptions {
   now: number
   /** For an INTERVAL without an anchor of its own: that of the job before the change. */
   anchor?: string | null
+  /** Each execution will have a payload of its own: what limits name of it is left open. */
+  payloadsToCome?: boolean
 }
 
 const typesAndFields = Object.entries(timeFields)
@@ -78,6 +80,7 @@ export function defineJob(input: JobInput, options: DefineOptions): JobDefinitio
   const runAt = wall === null ? instant : instantOfLocal(wall, input.timezone!, dst)
 
   const place = placeOf(input.target)
+  const policy = storedPolicy(input, input.target)
   const job: JobDefinition = {
     jobId: options.jobId,
     tenant: options.tenant,
@@ -108,7 +111,7 @@ export function defineJob(input: JobInput, options: DefineOptions): JobDefinitio
     lane: laneOf(input.priority ?? defaults.priority),
     handler: place.handler,
     payload: options.payload,
-    policy: storedPolicy(input, input.target),
+    policy: options.payloadsToCome ? policy : withLimitKeys(policy, options.payload),
     labels: input.labels && Object.keys(input.labels).length > 0 ? input.labels : null,
     key: input.key ?? null,
     managedBy: input.managedBy ?? null,

@@ -24,6 +24,7 @@ import { defineJob } from './define.ts'
 import { type Follower, requireFollowed } from './followed.ts'
 import { requireGraph } from './graphs.ts'
 import { requireKept } from './kept.ts'
+import { KnownLimits } from './known-limits.ts'
 import { bornRecord, newJob } from './new-job.ts'
 import type { KnownPools } from './pools.ts'
 import { jobNotFound } from './reference.ts'
@@ -82,9 +83,11 @@ const maxTries = 50
 
 export class Jobs {
   readonly #options: JobsOptions
+  readonly #limits: KnownLimits
 
   constructor(options: JobsOptions) {
     this.#options = options
+    this.#limits = new KnownLimits(options)
   }
 
   /** Creates a job. With a `key` that exists, the same definition changes nothing and another one updates the job. */
@@ -184,16 +187,21 @@ export class Jobs {
   }
 
   /**
-   * The pool must be there, and the job that it follows, and the operator must allow a built-in target. Answers what the queue tables
+   * The pool must be there, and the limits, and the job that it follows, and the operator must allow a built-in target. Answers what the queue tables
    * call the pool.
    */
   async require(tenant: string, input: JobInput, follower: Follower = {}): Promise<string> {
     await this.requireFollowed(tenant, input, follower)
+    await this.requireLimits(tenant, input)
     return this.requirePlace(tenant, input)
   }
 
   async requireFollowed(tenant: string, { type, after, key }: JobInput, follower: Follower = {}): Promise<void> {
     if (type === 'AFTER' && after) await requireFollowed(this.#options.database, tenant, after, { key, ...follower })
+  }
+
+  async requireLimits(tenant: string, { limits }: Pick<JobInput, 'limits'>): Promise<void> {
+    if (limits !== undefined) await this.#limits.require(tenant, limits)
   }
 
   async requirePlace(tenant: string, { target }: Pick<JobInput, 'target'>): Promise<string> {

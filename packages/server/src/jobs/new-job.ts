@@ -14,6 +14,8 @@ export interface NewJobOptions {
   now: number
   /** What the queue tables call its pool, if that is known; else the name that was asked for. */
   pool?: string
+  /** See DefineOptions. */
+  payloadsToCome?: boolean
   /** Of what fires once, if it was given out already. It carries the time of the run. */
   id?: string
 }

@@ -19,6 +19,7 @@ const inputs: JobInput[] = [
     ...{ overlap: 'FORBID', pauseAfterFailures: 2, priority: 'LOW', timeoutSec: 1.5, deadlineSec: 10 },
     ...{ retryPolicy: { maxAttempts: 2, delaysMs: [1, 2] }, heartbeatTimeoutSec: 3, startWithinSec: 4 },
     ...{ cancelGraceSec: 10, unknownHandlerSec: 600, delivery: 'AT_MOST_ONCE', labels: { a: 'b' } },
+    limits: ['acct:{payload.a}'],
   },
 ]
 

@@ -9,7 +9,7 @@ import { targetOf } from './target.ts'
 
 /** The definition of a job as one would ask for it, but for its payload. */
 export function inputOf(job: JobDefinition): JobInput {
-  const { retryPolicy, timeoutSec, heartbeatTimeoutSec, delivery, cancelGraceSec, unknownHandlerSec, ...rest } =
+  const { retryPolicy, timeoutSec, heartbeatTimeoutSec, delivery, cancelGraceSec, unknownHandlerSec, limits, ...rest } =
     job.policy ?? {}
   return given({
     name: job.name,
@@ -37,7 +37,7 @@ export function inputOf(job: JobDefinition): JobInput {
     overlap: job.overlap,
     pauseAfterFailures: rest.pauseAfterFailures,
     priority: priorityOf(job.lane),
-    ...{ retryPolicy, timeoutSec, heartbeatTimeoutSec, delivery, cancelGraceSec, unknownHandlerSec },
+    ...{ retryPolicy, timeoutSec, heartbeatTimeoutSec, delivery, cancelGraceSec, unknownHandlerSec, limits },
     startWithinSec: job.startWithinSec,
     deadlineSec: job.deadlineSec,
     labels: job.labels,

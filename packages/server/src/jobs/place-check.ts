@@ -7,7 +7,8 @@ import { placeOf } from './target.ts'
 export function placeCheck(jobs: Pick<Jobs, 'require'>, tenant: string): (input: JobInput) => Promise<string> | string {
   const known = new Map<string, Promise<string> | string>()
   return (input) => {
-    if (input.target.handler === undefined || input.type === 'AFTER') return jobs.require(tenant, input)
+    if (input.target.handler === undefined || input.type === 'AFTER' || input.limits !== undefined)
+      return jobs.require(tenant, input)
     const { pool } = placeOf(input.target)
     const before = known.get(pool)
     if (before !== undefined) return before

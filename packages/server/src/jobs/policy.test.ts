@@ -23,6 +23,7 @@ const whole: ExecutionPolicy = {
   },
   ...{ timeoutSec: 0.5, deadlineSec: 60, heartbeatTimeoutSec: 5, startWithinSec: 10, cancelGraceSec: 0 },
   ...{ unknownHandlerSec: 0, delivery: 'AT_MOST_ONCE', labels: { team: 'billing' }, traceparent: '00-ab-cd-01' },
+  limits: ['acct:{payload.id}'],
 }
 
 describe('a policy', () => {
@@ -41,6 +42,8 @@ describe('a policy', () => {
     ['/cancelGraceSec', [-1, 3_601, 0.5, null]],
     ['/unknownHandlerSec', [-1, 0.5, null]],
     ['/labels', [null, 'x', Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`l${i}`, 'x']))]],
+    ['/limits', [[], 'acct', {}, null, ['a', 'b', 'c', 'd', 'e']]],
+    ['/limits/0', [[''], [5], ['a:'], ['a:{b}'], ['x'.repeat(601)]]],
     ['/traceparent', ['', 'x'.repeat(101), 5, null]],
     ['/retryPolicy', [null, 'x', 5, [3]]],
     ['/retryPolicy/maxAttempts', [0, -1, 1.5, 10_001, '3', null]],
@@ -82,6 +85,7 @@ describe('what is stored of a policy', () => {
       retryPolicy: whole.retryPolicy,
       ...{ timeoutSec: 0.5, heartbeatTimeoutSec: 5, delivery: 'AT_MOST_ONCE', cancelGraceSec: 0, unknownHandlerSec: 0 },
       pauseAfterFailures: null,
+      limits: ['acct:{payload.id}'],
     })
     expect(policyOf(storedPolicy({ retryPolicy: { maxAttempts: 1 } })).retryPolicy).toEqual({
       ...defaults.retryPolicy,

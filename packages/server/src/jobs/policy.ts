@@ -11,6 +11,7 @@ import {
   retryPolicyFields,
 } from '@carillon/contract'
 import type { StoredPolicy } from '../store/rows.ts'
+import { limitKeys, limitProblem } from './limit-keys.ts'
 import { builtInOf, type Target } from './target.ts'
 import type { Problems } from './validate.ts'
 
@@ -23,6 +24,7 @@ export function checkPolicy(problems: Problems, input: ExecutionPolicy): void {
   problems.integer('/startWithinSec', input.startWithinSec, ranges.startWithinSec)
   problems.integer('/cancelGraceSec', input.cancelGraceSec, ranges.cancelGraceSec)
   problems.integer('/unknownHandlerSec', input.unknownHandlerSec, ranges.unknownHandlerSec)
+  checkLimits(problems, input.limits)
   problems.labels('/labels', input.labels, limits.labels)
   if (input.traceparent !== undefined) problems.text('/traceparent', input.traceparent, 100)
   const retry = input.retryPolicy
@@ -42,6 +44,24 @@ export function checkPolicy(problems: Problems, input: ExecutionPolicy): void {
   }
 }
 
+function checkLimits(problems: Problems, asked: unknown): void {
+  if (asked === undefined) return
+  const list = problems.list('/limits', asked)
+  if (Array.isArray(asked) && (list.length === 0 || list.length > limits.limitsNamed))
+    problems.add('/limits', `limits has ${list.length} entries`, `Give 1 to ${limits.limitsNamed}, or leave it out`)
+  for (const [i, each] of list.entries()) {
+    problems.text(`/limits/${i}`, each, limits.limitLength)
+    if (typeof each !== 'string' || each === '') continue
+    const problem = limitProblem(each)
+    if (problem) problems.add(`/limits/${i}`, problem.message, problem.hint)
+  }
+}
+
+/** What limits name of the payload is known from here on. Throws VALIDATION if it is not there. */
+export function withLimitKeys(policy: StoredPolicy | null, payload: string | null): StoredPolicy | null {
+  return policy?.limits === undefined ? policy : { ...policy, limitKeys: limitKeys(policy.limits, payload) }
+}
+
 /** Null when every policy is the default: then nothing is stored. */
 export function storedPolicy(
   asked: ExecutionPolicy & { pauseAfterFailures?: number },
@@ -59,6 +79,7 @@ export function storedPolicy(
   if (input.delivery !== undefined && input.delivery !== defaults.delivery) stored.delivery = input.delivery
   if (input.cancelGraceSec !== undefined) stored.cancelGraceSec = input.cancelGraceSec
   if (input.unknownHandlerSec !== undefined) stored.unknownHandlerSec = input.unknownHandlerSec
+  if (input.limits !== undefined) stored.limits = input.limits
   const retry = Object.fromEntries(Object.entries(input.retryPolicy ?? {}).filter(([, value]) => value !== undefined))
   if (Object.keys(retry).length > 0) stored.retryPolicy = retry
   return Object.keys(stored).length > 0 ? stored : null

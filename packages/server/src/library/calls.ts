@@ -28,6 +28,7 @@ import {
   type HandlerOf,
   InstallationCalls,
   JobCalls,
+  LimitCalls,
   type OperationId,
   PoolCalls,
   TenantCalls,
@@ -101,6 +102,8 @@ export class CarillonCalls {
   /** Their runs: start, read, wait, cancel, pause, resume, retry. */
   readonly dagRuns: DagRunCalls
   readonly pools: PoolCalls
+  /** Limits of concurrency and of rate: list, read, put, delete. */
+  readonly limits: LimitCalls
   /** Tenants that are declared, and their shares: list, read, put, delete. */
   readonly tenants: TenantCalls
   /** Health, metrics, workers, audit, long work. */
@@ -116,6 +119,7 @@ export class CarillonCalls {
     this.dags = new DagCalls(call)
     this.dagRuns = new DagRunCalls(call)
     this.pools = new PoolCalls(call)
+    this.limits = new LimitCalls(call)
     this.tenants = new TenantCalls(call)
     this.installation = new InstallationCalls(call)
   }
@@ -138,7 +142,8 @@ export class CarillonCalls {
     options: { tenant?: string } = {},
   ): Promise<CallAnswer<Id>> {
     checkOptions(input, ['params', 'query', 'headers', 'body'], { what: 'the input' })
-    const caller: Caller = { ...library, tenant: this.#tenantOf(options) }
+    const named = options.tenant === undefined ? {} : { actsForTenant: true as const }
+    const caller: Caller = { ...library, ...named, tenant: this.#tenantOf(options) }
     return (await this.#api.call(operation, input, caller)) as CallAnswer<Id>
   }
 
@@ -161,7 +166,7 @@ export class CarillonCalls {
     const { submissions } = this.engine
     if (tx === undefined) return this.#handle(await submissions.submit(target, tenant, text, rest), tenant)
     if (rest.dedupe !== undefined) throw noDedupe()
-    const runAt = await submissions.runAt(target, tenant, rest)
+    const runAt = await submissions.runAt(target, tenant, text, rest)
     return this.#handle(await enqueueIn(tx, { target, tenant, payload: text, runAt, options: rest }), tenant)
   }
 

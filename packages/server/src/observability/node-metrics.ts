@@ -33,6 +33,10 @@ export class NodeMetrics {
     help: 'Rows that this node has quarantined, by the table they were in',
     labels: ['source'],
   })
+  readonly #slotsLost = new Counter({
+    name: 'carillon_limit_slots_lost_total',
+    help: 'Slots of limits that nobody held and that were counted as taken, or the other way round; each is a defect, and mended',
+  })
   readonly #clockOffset = new Gauge({
     name: 'carillon_clock_offset_seconds',
     help: 'How far PostgreSQL’s clock, which is the installation’s, is ahead of this machine’s',
@@ -51,7 +55,7 @@ export class NodeMetrics {
     help: 'Workers that have called this node lately',
   })
   readonly families = [
-    ...[this.#requests, this.#duties, this.#dutyFailures, this.#setAside, this.#clockOffset],
+    ...[this.#requests, this.#duties, this.#dutyFailures, this.#setAside, this.#slotsLost, this.#clockOffset],
     ...[this.#connections, this.#connectionsWaiting, this.#workers],
   ]
   readonly #byRequest = new Map<string, Distribution>()
@@ -77,6 +81,10 @@ export class NodeMetrics {
 
   setAside(source: string): void {
     this.#setAside.of(source).value++
+  }
+
+  slotsLost(count: number): void {
+    this.#slotsLost.of().value += count
   }
 
   /** What to ask for figures that change by themselves. */

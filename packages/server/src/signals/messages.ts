@@ -20,7 +20,7 @@ export function merge(signals: Signal[]): Signal[] {
     } else if (signal.kind === 'RELEASED') {
       const known = merged.get('RELEASED')
       merged.set('RELEASED', known?.kind === 'RELEASED' ? bothReleased(known.shards, signal.shards) : signal)
-    } else if (signal.kind === 'SHARDS' || signal.kind === 'TENANTS') {
+    } else if (signal.kind === 'SHARDS' || signal.kind === 'TENANTS' || signal.kind === 'SLOTS') {
       merged.set(signal.kind, signal)
     } else {
       others.push(signal)

@@ -31,6 +31,8 @@ export type Signal =
   | { kind: 'SHARDS' }
   /** What is declared about tenants has changed. */
   | { kind: 'TENANTS' }
+  /** Something that waits for a limit may be admitted. */
+  | { kind: 'SLOTS' }
   /** Executions ended. Told at the publishing node only: there are too many, and a caller that waits elsewhere polls. */
   | { kind: 'ENDED'; executionIds: string[] }
 

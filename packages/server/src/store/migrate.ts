@@ -26,7 +26,20 @@ create table if not exists carillon.function_texts (
  * when it is created, so the folders that such bodies call come first; `schema` concerns all functions and comes last.
  */
 export const functionFolders = [
-  ...['values', 'administration', 'pools', 'leases', 'workers', 'births', 'ends', 'dags', 'shards', 'firing', 'jobs'],
+  ...[
+    'values',
+    'administration',
+    'pools',
+    'leases',
+    'workers',
+    'limits',
+    'births',
+    'ends',
+    'dags',
+    'shards',
+    'firing',
+    'jobs',
+  ],
   ...['submissions', 'reads', 'operations', 'events', 'quarantine', 'verification', 'schema'],
 ] as const
 

@@ -18,8 +18,10 @@ import type { JobDefinition } from './jobs/definition.ts'
 export type StoredPolicy = Pick<
   WireJobInput,
   | ('retryPolicy' | 'timeoutSec' | 'heartbeatTimeoutSec' | 'startWithinSec' | 'deadlineSec' | 'delivery')
-  | ('cancelGraceSec' | 'unknownHandlerSec' | 'pauseAfterFailures')
+  | ('cancelGraceSec' | 'unknownHandlerSec' | 'pauseAfterFailures' | 'limits')
 > & {
+  /** `limits` with what the payload has in place of the placeholders, each once. */
+  limitKeys?: string[]
   /** The settings of a built-in target. */
   target?: BuiltInTarget
 }
@@ -28,7 +30,7 @@ export type StoredPolicy = Pick<
 export type Policy = Pick<
   Job,
   | ('retryPolicy' | 'timeoutSec' | 'heartbeatTimeoutSec' | 'delivery')
-  | ('cancelGraceSec' | 'unknownHandlerSec' | 'pauseAfterFailures')
+  | ('cancelGraceSec' | 'unknownHandlerSec' | 'pauseAfterFailures' | 'limits')
 >
 
 /** Values out of range, written by hand, count as absent: a retry must come, but not at once for ever. */
@@ -53,6 +55,7 @@ export function policyOf(stored: StoredPolicy | null): Policy {
     cancelGraceSec: within(ranges.cancelGraceSec, stored?.cancelGraceSec) ?? defaults.cancelGraceSec,
     unknownHandlerSec: within(ranges.unknownHandlerSec, stored?.unknownHandlerSec) ?? defaults.unknownHandlerSec,
     pauseAfterFailures: within(ranges.pauseAfterFailures, stored?.pauseAfterFailures),
+    limits: listOf(stored?.limits),
   }
 }
 

@@ -8,6 +8,7 @@ import { submissionId } from '../domain/identity.ts'
 import type { Jobs, PutJob } from '../jobs/jobs.ts'
 import { requireKept } from '../jobs/kept.ts'
 import { bornRecord, newJob, newTimedJob } from '../jobs/new-job.ts'
+import { withLimitKeys } from '../jobs/policy.ts'
 import { Problems } from '../jobs/validate.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Activity } from '../observability/activity.ts'
@@ -95,16 +96,20 @@ export class Submissions {
     const input = inputOf(target, tenant, options)
     const { clock, jobs, submitter } = this.#options
     const pool = await jobs.require(tenant, input)
-    const one = submissionOf(newTimedJob(input, { tenant, payload: null, now: clock.now(), pool }), input)
-    const submissions = payloads.map((payload) => ({ ...one, executionId: submissionId(one.runAt), payload }))
+    const asked = { tenant, payload: null, payloadsToCome: true, now: clock.now(), pool }
+    const one = submissionOf(newTimedJob(input, asked), input)
+    const submissions = payloads.map((payload) => ({
+      ...{ ...one, executionId: submissionId(one.runAt), payload },
+      policy: withLimitKeys(one.policy, payload),
+    }))
     await submitter.submitAll(submissions)
     return submissions.map(({ executionId }) => executionId)
   }
 
   /** When it is to run, once everything about it has been checked. */
-  async runAt(target: SubmissionTarget, tenant: string, options: EnqueueOptions): Promise<number> {
+  async runAt(target: SubmissionTarget, tenant: string, payload: string, options: EnqueueOptions): Promise<number> {
     const input = inputOf(target, tenant, options)
-    const job = newTimedJob(input, { tenant, payload: null, now: this.#options.clock.now() })
+    const job = newTimedJob(input, { tenant, payload, now: this.#options.clock.now() })
     await this.#options.jobs.require(tenant, input)
     return job.nominal
   }

@@ -3,7 +3,7 @@ import type { LeasedExecution } from '@carillon/contract'
 import { outsideWorkerId } from '../domain/outside-worker.ts'
 import type { Database } from '../store/database.ts'
 
-export type DueKind = 'FIRE' | 'ADVANCE' | 'SWEEP' | 'OPERATE'
+export type DueKind = 'FIRE' | 'ADMIT' | 'ADVANCE' | 'SWEEP' | 'OPERATE'
 
 export interface DueWork {
   /** What is to be done at this instant. */
@@ -26,6 +26,9 @@ export async function readDueWork(database: Database, workerIds: readonly string
        union all select 'FIRE', run_at from carillon.submissions
        union all select 'ADVANCE', $1 from carillon.blocked b where remaining = 0 and not held
          and (not queued or exists (select from carillon.blocked r where r.execution_id = b.run_id and r.has_room))
+       union all select 'ADMIT', $1 from carillon.limit_changes
+       union all select 'ADMIT', k.next_at from carillon.limit_keys k where exists (
+         select from carillon.waiting w where w.key = k.key)
        union all select 'SWEEP', $1 from (select array_agg(execution_id) ids from carillon.blocked where started) s
          where s.ids is not null and carillon.abandoned_runs(s.ids, 1) <> '{}'
        union all select 'SWEEP', due from carillon.deadlines

@@ -80,6 +80,7 @@ export class Settling {
       if (previous?.due.includes('FIRE')) engine.signals.publish({ kind: 'DUE', at: 0 })
       await engine.byHand.fire()
     }
+    if (due.includes('ADMIT')) await engine.byHand.admit()
     if (due.includes('ADVANCE')) await engine.byHand.advance()
     if (due.includes('SWEEP')) await engine.byHand.sweep()
     if (due.includes('OPERATE')) await engine.byHand.operate()

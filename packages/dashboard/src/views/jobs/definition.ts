@@ -37,10 +37,19 @@ const order = [
   ],
   ...['dayFields', 'startAt', 'endAt', 'maxFires', 'jitterSec', 'target', 'payload', 'priority', 'retryPolicy'],
   ...['timeoutSec', 'deadlineSec', 'heartbeatTimeoutSec', 'startWithinSec', 'overlap', 'misfire', 'misfireAfterSec'],
-  ...['maxCatchUp', 'graceSec', 'pauseAfterFailures', 'delivery', 'cancelGraceSec', 'unknownHandlerSec', 'labels'],
+  ...[
+    'maxCatchUp',
+    'graceSec',
+    'pauseAfterFailures',
+    'delivery',
+    'cancelGraceSec',
+    'unknownHandlerSec',
+    'limits',
+    'labels',
+  ],
 ] as const satisfies readonly (keyof WireJobInput)[]
 
-const usualOfWork: Record<string, unknown> = { ...defaults, jitterSec: 0, payload: null }
+const usualOfWork: Record<string, unknown> = { ...defaults, jitterSec: 0, payload: null, limits: [] }
 const policy: ReturnType<typeof policyOfRuns> = policyOfRuns({})
 const usualOfRuns: typeof usualOfWork = {
   ...usualOfWork,

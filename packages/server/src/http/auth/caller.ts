@@ -33,9 +33,9 @@ export function actingFor(caller: Caller, headers: IncomingHttpHeaders): Caller 
   const given = headers['carillon-tenant']
   if (given === undefined) return caller
   const tenant = tenantNamed(String(given))
-  if (tenant === caller.tenant) return caller
-  if (!caller.platform) throw tenantNotYours()
-  return { ...caller, tenant }
+  if (caller.platform) return { ...caller, tenant, actsForTenant: true }
+  if (tenant !== caller.tenant) throw tenantNotYours()
+  return caller
 }
 
 const checkTenant = checker(Type.Object({ 'carillon-tenant': Name }), 'headers')

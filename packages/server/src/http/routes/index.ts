@@ -3,6 +3,7 @@ import { dagsRoutes } from './dags/index.ts'
 import { eventsRoutes } from './events/index.ts'
 import { executionsRoutes } from './executions/index.ts'
 import { jobsRoutes } from './jobs/index.ts'
+import { limitsRoutes } from './limits/index.ts'
 import { poolsRoutes } from './pools/index.ts'
 import { quarantineRoutes } from './quarantine/index.ts'
 import { systemRoutes } from './system/index.ts'
@@ -16,6 +17,7 @@ export const routes = {
   ...dagsRoutes,
   ...workersRoutes,
   ...poolsRoutes,
+  ...limitsRoutes,
   ...tenantsRoutes,
   ...eventsRoutes,
   ...quarantineRoutes,

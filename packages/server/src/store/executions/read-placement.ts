@@ -10,6 +10,21 @@ export interface Placement {
   /** It comes back to the queue at this time. */
   backAt: number | null
   waits: boolean
+  /** The limit that it waits for. */
+  limit: {
+    /** Null: it was deleted a moment ago. */
+    name: string | null
+    /** What is counted: a key, or a job, handler, pool or tenant. */
+    what: string
+    concurrency: number | null
+    taken: number
+    rate: { count: number; perSec: number } | null
+    nextAt: number | null
+    /** Those of its tenant that hold slots, and the workers that run them. */
+    holders: { executionId: string; worker: string | null }[]
+    /** How many wait for it that come before, counted up to 10,000. */
+    ahead: number
+  } | null
   /** Of a step that waits for others: `held` is nobody's to take up until its run is resumed. */
   blocked: {
     remaining: number
@@ -42,7 +57,7 @@ export async function readPlacement(database: Database, executionId: string): Pr
   const rows = await database.query<Placement>(
     'read-execution-placement',
     `select j.state "jobState", j.overlap, coalesce(p.paused, false) "poolPaused", carillon.ms(t.due) "backAt",
-       w.execution_id is not null waits, q.execution_id is not null queued,
+       w.execution_id is not null and w.tenant is null waits, q.execution_id is not null queued,
        case when b.execution_id is not null then (
          select jsonb_build_object('remaining', b.remaining, 'total', count(x.name), 'held', b.held, 'runPaused', bool_or(g.paused),
            'queued', b.queued, 'slots', max(o.slots), 'active', max(o.active),
@@ -52,13 +67,26 @@ export async function readPlacement(database: Database, executionId: string): Pr
            select from carillon.dag_steps y where y.execution_id = x.execution_id and e.execution_id = any (y.children))
          left join carillon.dag_steps s on s.execution_id = x.execution_id
          where g.execution_id = b.run_id) end blocked,
-       case when w.execution_id is null then '[]' else (
+       case when w.tenant is not null then (
+         select jsonb_build_object('name', l.name, 'what', substr(w.key, length(concat('limit:', split_part(w.key, ':', 2), ':')) + 1),
+           'concurrency', l.concurrency, 'taken', r.taken, 'nextAt', carillon.ms(r.counted_from),
+           'rate', case when l.rate_count is not null then jsonb_build_object('count', l.rate_count, 'perSec', l.rate_sec) end,
+           'ahead', (select count(*) from (select from carillon.waiting z where z.key = w.key and z.tenant = w.tenant
+             and z.execution_id < w.execution_id limit 10000) z),
+           'holders', (select coalesce(jsonb_agg(h), '[]') from (
+             select x.execution_id "executionId", k.name worker from carillon.limit_holds o
+             join carillon.executions x on x.execution_id = o.execution_id and x.tenant = e.tenant
+             left join lateral carillon.held(x) y on true left join carillon.workers k on k.worker_id = y.worker_id
+             where o.key = w.key order by x.execution_id limit 5) h))
+         from carillon.limit_room(w.key, coalesce($2, clock_timestamp())) r
+         left join carillon.limits l on l.limit_id = split_part(w.key, ':', 2)::int) end "limit",
+       case when w.execution_id is null or w.tenant is not null then '[]' else (
          select coalesce(jsonb_agg(h), '[]') from (
            select x.execution_id "executionId", k.name worker from carillon.executions x
            left join lateral carillon.held(x) y on true
            left join carillon.workers k on k.worker_id = y.worker_id
            where x.job_id = e.job_id and x.job_id <> x.execution_id and x.state is null and x.execution_id <> e.execution_id
-             and not exists (select from carillon.waiting z where z.execution_id = x.execution_id)
+             and not exists (select from carillon.waiting z where z.execution_id = x.execution_id and z.tenant is null)
            order by x.execution_id desc limit 5) h) end holders,
        case when r.execution_id is not null then jsonb_build_object('workerId', r.worker_id, 'worker', k.name,
          'leasedAt', carillon.ms(r.leased_at), 'overdueAt', carillon.ms(r.overdue_at), 'seenAt', carillon.ms(k.seen_at), 'cancelAt', carillon.ms(r.cancel_at),
@@ -76,7 +104,7 @@ export async function readPlacement(database: Database, executionId: string): Pr
      left join lateral (select carillon.started_run(e.execution_id) run where e.handler = 'carillon.dag') u on true
      left join carillon.dag_runs g on g.execution_id = (u.run ->> 'runId')::uuid
      where e.execution_id = $1 and e.state is null`,
-    [executionId],
+    [executionId, database.now],
   )
   return rows[0] ?? null
 }

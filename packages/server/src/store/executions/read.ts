@@ -16,6 +16,7 @@ type NotStored =
   | 'priority'
   | 'durationMs'
   | 'latenessMs'
+  | 'limits'
   | 'maxAttempts'
   | 'traceId'
   | 'attempts'

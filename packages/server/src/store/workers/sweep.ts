@@ -114,7 +114,9 @@ export async function expireDue(
 
 /** Which executions wait, nothing else of them. */
 export async function readWaitingKeys(database: Database, limit: number): Promise<{ executionId: string }[]> {
-  return database.query(null, 'select execution_id "executionId" from carillon.waiting limit $1', [limit])
+  return database.query(null, 'select execution_id "executionId" from carillon.waiting where tenant is null limit $1', [
+    limit,
+  ])
 }
 
 /** Releases what waits although nothing blocks it any more; of `only` if given. */

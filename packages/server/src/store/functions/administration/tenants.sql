@@ -41,8 +41,8 @@ begin
 end $$;
 
 -- Takes back the declaration of a tenant that has nothing any more. Answers DELETED, UNKNOWN, MISMATCH, or what the tenant still has: JOBS,
--- GRAPHS, EXECUTIONS, POOLS or TOKENS. Reads everything that is unfinished.
--- Locks: the tenant's row.
+-- GRAPHS, EXECUTIONS, POOLS or TOKENS. Its limits go with it: nothing is left that they could count. Reads everything that is unfinished.
+-- Locks: the tenant's row, its limits.
 create or replace function carillon.delete_tenant(p_name text, p_version int, p_actor text, p_now timestamptz default null)
 returns table (verdict text, version int)
 language plpgsql volatile
@@ -83,6 +83,9 @@ begin
     return query select v_has, v_tenant.version;
     return;
   end if;
+  with gone as (delete from carillon.limits l where l.tenant = p_name returning l.*)
+  insert into carillon.audit (at, tenant, actor, action, subject, detail)
+  select v_now, p_name, p_actor, 'limit.deleted', g.name, jsonb_build_object('before', carillon.told_limit(g::carillon.limits)) from gone g;
   delete from carillon.tenants t where t.name = p_name;
   insert into carillon.audit (at, actor, action, subject, detail)
   values (v_now, p_actor, 'tenant.deleted', p_name, jsonb_build_object('weight', v_tenant.weight));

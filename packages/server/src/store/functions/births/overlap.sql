@@ -59,7 +59,7 @@ begin
     v_open := v_job.open;
     v_waiting := false;
     if v_job.policy = 'QUEUE_ONE' and cardinality(v_open) > 0 then
-      v_waiting := exists (select from carillon.waiting w where w.execution_id = any (v_open));
+      v_waiting := exists (select from carillon.waiting w where w.execution_id = any (v_open) and w.tenant is null);
     end if;
     for i in 1..cardinality(v_job.ids) loop
       v_verdicts[v_job.ordinals[i]] := case

@@ -21,7 +21,8 @@ declare
           select y.execution_id from carillon.executions y
           where y.job_id = i.job_id and y.job_id <> y.execution_id and y.state is null) end) l
       join carillon.executions x on x.execution_id = l
-      where x.state is null and not exists (select from carillon.waiting y where y.execution_id = x.execution_id))
+      where x.state is null and not exists (
+        select from carillon.waiting y where y.execution_id = x.execution_id and y.tenant is null))
     order by w.key, w.execution_id);
 begin
   v_free := array(

@@ -69,6 +69,10 @@ begin
   if v_steps is not null then
     released := carillon.release_steps(v_steps, p_now);
   end if;
+  -- Hardly ever is anything in the table.
+  if exists (select from carillon.limits) then
+    perform carillon.free_slots(ended);
+  end if;
   -- Only now, in a statement of its own: what began to wait while we waited for the ledger row is visible.
   if v_guarded is not null then
     due := carillon.release_waiting(v_guarded, p_now);
@@ -108,6 +112,9 @@ begin
       case w.outcome when 'HANDED_BACK' then 'PENDING' else w.outcome end
     from written w cross join carillon.installation n)
   select coalesce(array_agg(w.execution_id), '{}') into v_back from written w;
+  if exists (select from carillon.limits) then
+    perform carillon.free_slots(v_back);
+  end if;
   if array_remove(p_logs, null) <> '{}' then
     perform carillon.append_lines(p_now, array_agg(i.id), array_agg(i.fence), array_agg(e.attempt + coalesce(i.released, 0)), array_agg(i.log))
     from unnest(p_ids, p_fences, p_logs, p_releases) i(id, fence, log, released)

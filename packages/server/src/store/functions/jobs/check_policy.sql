@@ -3,6 +3,9 @@ create or replace function carillon.is_policy_list(p_key text, p_list jsonb) ret
 language sql immutable
 return case
   when jsonb_typeof(p_list) <> 'array' then false
+  when p_key = 'limits' then jsonb_array_length(p_list) between 1 and 4 and not exists (
+    select from jsonb_array_elements(p_list) n where jsonb_typeof(n) <> 'string' or length(n #>> '{}') not between 1 and 600
+      or n #>> '{}' ~ '[\u0001-\u001f\u007f]')
   when p_key = 'retryPolicy.delaysMs' then jsonb_array_length(p_list) <= 1000
     and not p_list @? 'strict $[*] ? (@.type() != "number" || @.floor() != @ || @ < 0 || @ > 31622400000)'
   else jsonb_array_length(p_list) <= 100 and not exists (
@@ -41,6 +44,7 @@ begin
     ('delivery', 'AT_LEAST_ONCE or AT_MOST_ONCE', 'strict $ ? (@ == "AT_LEAST_ONCE" || @ == "AT_MOST_ONCE")'),
     ('retryPolicy.backoff', 'EXPONENTIAL, LINEAR or FIXED',
       'strict $ ? (@ == "EXPONENTIAL" || @ == "LINEAR" || @ == "FIXED")'),
+    ('limits', 'an array of 1 to 4 limits, each of 1 to 600 characters', null),
     ('retryPolicy.delaysMs', 'an array of at most 1000 whole numbers from 0 to 31622400000', null),
     ('retryPolicy.nonRetryableErrors', 'an array of at most 100 names, each of 1 to 200 characters', null))
   select g.key, left(g.value::text, 100), coalesce('must be ' || r.words, 'is not known')
@@ -52,7 +56,7 @@ begin
   if v_key is not null then
     raise exception 'carillon.enqueue: policy.% %', v_key, v_words using errcode = '22023',
       hint = format('It is %s. Known are timeoutSec, deadlineSec, startWithinSec, heartbeatTimeoutSec, cancelGraceSec, '
-        'unknownHandlerSec, delivery, and in retryPolicy maxAttempts, backoff, initialDelayMs, factor, maxDelayMs, jitter, '
+        'unknownHandlerSec, delivery, limits, and in retryPolicy maxAttempts, backoff, initialDelayMs, factor, maxDelayMs, jitter, '
         'delaysMs, nonRetryableErrors.', v_given);
   end if;
 end $$;

@@ -7,7 +7,7 @@
 --
 --   select carillon.enqueue('rebuild', dedupe => '{"key": "index:42", "onDuplicate": "DEBOUNCE"}', run_at => now() + '5 s');
 --
--- `policy` takes timeoutSec, retryPolicy, deadlineSec, startWithinSec, heartbeatTimeoutSec, delivery, cancelGraceSec.
+-- `policy` takes timeoutSec, retryPolicy, deadlineSec, startWithinSec, heartbeatTimeoutSec, delivery, cancelGraceSec, limits.
 -- Everything is checked here, in front of the caller: what is stored must fire.
 --
 -- With `dedupe` the row goes to dedupe_requests instead. Which execution holds the key is decided after the commit, in the order of the
@@ -77,6 +77,9 @@ begin
   end if;
   if policy is not null then
     perform carillon.check_policy(policy);
+    if policy ? 'limits' then
+      policy := policy || jsonb_build_object('limitKeys', carillon.resolve_limits(tenant, policy -> 'limits', payload));
+    end if;
   end if;
   v_id := (lpad(to_hex(carillon.ms(v_at)), 12, '0') || '8' || substr(v_random, 14, 19))::uuid;
   if dedupe is not null then
@@ -97,7 +100,7 @@ comment on function carillon.enqueue(text, json, text, text, text, timestamptz, 
 'Enqueues an execution in the caller''s transaction and answers its id; it exists if and only if the transaction commits.
 handler: the name a worker registered it with. payload: JSON of at most 256 KiB and 96 levels. pool, tenant: "default" unless given.
 priority: CRITICAL, HIGH, NORMAL or LOW. run_at: null is now. policy: {"timeoutSec", "retryPolicy", "deadlineSec", "startWithinSec",
-"heartbeatTimeoutSec", "delivery", "cancelGraceSec"}. labels: at most 16 texts. traceparent: W3C. name: shown to people.
+"heartbeatTimeoutSec", "delivery", "cancelGraceSec", "limits"}. labels: at most 16 texts. traceparent: W3C. name: shown to people.
 dedupe: {"key", "while", "windowSec", "onDuplicate", "maxWaitSec"}, decided after the commit; see carillon.enqueued.
 Raises 22023 for a wrong argument, 42501 if the role may not name the tenant (carillon.allow_tenant).';
 

@@ -206,12 +206,15 @@ begin
       when b.remaining = 0 and not b.held then 'WAITS_FOR_NOTHING'
       when t.due < p_due then 'RETRY_OVERDUE'
       -- It waits, and no other one of its job is under way, or was a moment ago: most likely that would be one of the last.
-      when y.execution_id is not null and (
+      when y.tenant is null and y.execution_id is not null and (
         select x.execution_id from carillon.executions x
         where x.job_id = e.job_id and x.job_id <> x.execution_id and x.execution_id <> e.execution_id
-          and (x.state is null and not exists (select from carillon.waiting z where z.execution_id = x.execution_id)
+          and (x.state is null and not exists (select from carillon.waiting z where z.execution_id = x.execution_id and z.tenant is null)
             or x.finished_at >= p_due)
-        order by x.execution_id desc limit 1) is null then 'WAITS_FOR_NOTHING' end why
+        order by x.execution_id desc limit 1) is null then 'WAITS_FOR_NOTHING'
+      -- It waits for a limit that has room for it, and nothing says that it is to be looked at.
+      when y.tenant is not null and not exists (select from carillon.limit_changes c where c.key = y.key)
+        and (select r.room from carillon.limit_room(y.key, p_due) r) > 0 then 'WAITS_FOR_NOTHING' end why
     from unnest(p_ids) i(execution_id)
     cross join lateral (select * from carillon.executions e where e.execution_id = i.execution_id limit 1) e
     left join lateral carillon.held(e.*) r on true

@@ -4,6 +4,7 @@
  * bounded, and a slow one costs no more than a quick one.
  */
 import { CarillonError } from '@carillon/contract'
+import type { TenantQuotas } from '../admission/quotas.ts'
 import { monotonicMs } from '../lib/clock.ts'
 import type { Service } from '../lib/service.ts'
 import type { Logger } from '../observability/logger.ts'
@@ -20,6 +21,7 @@ export interface EventsOptions {
   database: Database
   logger: Logger
   isolation?: Isolation
+  quotas?: Pick<TenantQuotas, 'openStream'>
   /** Streams that may be open at this node, and of one tenant. */
   most?: number
   mostOfTenant?: number
@@ -78,7 +80,7 @@ export class Events implements Service {
     return this.#coverage.renew()
   }
 
-  /** Resolves once every change of the tenant writes its event. Throws TOO_MANY_LISTENERS or RATE_LIMITED. */
+  /** Resolves once every change of the tenant writes its event. Throws TOO_MANY_LISTENERS, RATE_LIMITED or QUOTA_EXCEEDED. */
   async listen(listening: Listening): Promise<AsyncIterable<StreamItem>> {
     const { database } = this.#options
     const { tenant, after, wants, waitMs } = listening
@@ -114,11 +116,13 @@ export class Events implements Service {
         hint: 'Close some; one stream carries all events',
       })
     }
+    const closed = this.#options.quotas?.openStream(tenant)
     const stream = new AbortController()
     this.#streams.add(stream)
     coverage.enter(tenant)
     stream.signal.addEventListener('abort', () => {
       this.#streams.delete(stream)
+      closed?.()
       coverage.leave(tenant)
     })
     gone.addEventListener('abort', () => stream.abort())

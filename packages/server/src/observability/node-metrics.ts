@@ -33,6 +33,11 @@ export class NodeMetrics {
     help: 'Rows that this node has quarantined, by the table they were in',
     labels: ['source'],
   })
+  readonly #quotas = new Counter({
+    name: 'carillon_quota_refusals_total',
+    help: 'Requests that were refused because a tenant would have exceeded a quota',
+    labels: ['quota'],
+  })
   readonly #clockOffset = new Gauge({
     name: 'carillon_clock_offset_seconds',
     help: 'How far PostgreSQL’s clock, which is the installation’s, is ahead of this machine’s',
@@ -51,8 +56,8 @@ export class NodeMetrics {
     help: 'Workers that have called this node lately',
   })
   readonly families = [
-    ...[this.#requests, this.#duties, this.#dutyFailures, this.#setAside, this.#clockOffset],
-    ...[this.#connections, this.#connectionsWaiting, this.#workers],
+    ...[this.#requests, this.#duties, this.#dutyFailures, this.#setAside, this.#quotas],
+    ...[this.#clockOffset, this.#connections, this.#connectionsWaiting, this.#workers],
   ]
   readonly #byRequest = new Map<string, Distribution>()
   #read: (() => NodeReadings) | null = null
@@ -77,6 +82,10 @@ export class NodeMetrics {
 
   setAside(source: string): void {
     this.#setAside.of(source).value++
+  }
+
+  quotaExceeded(quota: string): void {
+    this.#quotas.of(quota).value++
   }
 
   /** What to ask for figures that change by themselves. */

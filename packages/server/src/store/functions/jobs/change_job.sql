@@ -6,7 +6,7 @@
 -- p_skipped: occurrences that this change removes, recorded as SKIPPED: {id, nominal, due, reason, last, count}.
 -- p_audit: who did it, {actor, action, detail}; recorded in the same transaction.
 -- p_computed_at: what the caller took for now; what the job was until then is kept in job_spans.
--- Locks: schedules, its own rows in job_spans and followers, executions by id (of p_live), executions and endings for p_skipped.
+-- Locks: schedules, job_counts if the job goes or comes back, its own rows in job_spans and followers, executions by id (of p_live), executions and endings for p_skipped.
 -- After schedules, see closes_circle.
 create or replace function carillon.change_job(
   p_id uuid, p_version int, p_seen_state text, p_seen_due bigint, p_job jsonb, p_state text, p_nominal bigint, p_due bigint,
@@ -35,6 +35,11 @@ begin
 
   if carillon.closes_circle(p_id, p_job ->> 'tenant', p_job ->> 'key', p_job ->> 'after_job') then
     return false;
+  end if;
+  if p_seen_state not in ('ACTIVE', 'PAUSED') and p_state in ('ACTIVE', 'PAUSED') then
+    perform carillon.take_job_room(j.tenant, 1) from carillon.jobs j where j.job_id = p_id;
+  elsif p_seen_state in ('ACTIVE', 'PAUSED') and p_state not in ('ACTIVE', 'PAUSED') then
+    perform carillon.forget_job_count(j.tenant) from carillon.jobs j where j.job_id = p_id;
   end if;
 
   insert into carillon.job_spans (job_id, version, state, since, until, computed_at, stood, stands)

@@ -104,19 +104,19 @@ export class SubmissionRates {
     if (now >= known.leftUntil) known.left = 0
     const waiting = known.waiting.splice(0)
     const wanted = waiting.reduce((sum, { count }) => sum + count, 0)
-    const first = Math.max(0, waiting[0]!.count - known.left)
-    const more = Math.max(0, wanted - known.left - first) + this.#slice(known, now)
-    let granted: number | null
-    try {
-      const budget = first + more === 0 ? { granted: 0, waitMs: 0 } : await this.#options.take({ tenant, first, more })
-      granted = budget.granted
-      if (granted !== null && granted < first + more)
-        known.emptyUntil = this.#options.now() + Math.max(budget.waitMs, pauseMs)
-    } catch (error) {
-      for (const { settle } of waiting) settle(error as CarillonError)
-      return
+    if (wanted > known.left && now >= known.emptyUntil) {
+      const first = Math.max(0, waiting[0]!.count - known.left)
+      const more = wanted - known.left - first + this.#slice(known, now)
+      try {
+        const { granted, waitMs } = await this.#options.take({ tenant, first, more })
+        known.left = granted === null ? Number.POSITIVE_INFINITY : known.left + granted
+        const isEmpty = granted !== null && granted < first + more
+        if (isEmpty) known.emptyUntil = this.#options.now() + Math.max(waitMs, pauseMs)
+      } catch (error) {
+        for (const { settle } of waiting) settle(error as CarillonError)
+        return
+      }
     }
-    known.left = granted === null ? Number.POSITIVE_INFINITY : known.left + granted
     known.leftUntil = this.#options.now() + keptMs
     for (const { count, settle } of waiting) {
       if (count <= known.left) {
@@ -124,7 +124,8 @@ export class SubmissionRates {
         settle(null)
       } else settle(this.#refusal(known))
     }
-    if (granted === null) this.#tenants.delete(tenant)
+    // The quota is gone; the node will know in a moment.
+    if (known.left === Number.POSITIVE_INFINITY) this.#tenants.delete(tenant)
   }
 
   /** What this node is likely to be asked for in the next moments, judged by what it was since the last time. */

@@ -229,6 +229,7 @@ export class Engine implements Service {
     const pools = new KnownPools(database)
     const quotas = new TenantQuotas({ database, signals, clock, logger })
     this.quotas = quotas
+    const openStream = (tenant: string) => quotas.openStream(tenant)
     database.onQuotaExceeded = (quota) => metrics.node.quotaExceeded(quota)
     this.tenants = new DeclaredTenants({ database, signals, undeclared: config.undeclaredTenants })
     const handOver = new HandOver({
@@ -242,8 +243,8 @@ export class Engine implements Service {
     this.submissions = new Submissions({ database, clock, jobs: this.jobs, submitter, quotas, activity })
     this.#dedupeSettler = new DedupeSettler({ database, clock, jobs: this.jobs, submitter, activity, logger })
     this.ends = new Ends({ statusReads, signals, logger })
-    this.events = new Events({ database, quotas, logger, isolation })
-    this.logFeed = new LogFeed({ database, quotas, signals, logger })
+    this.events = new Events({ database, openStream, logger, isolation })
+    this.logFeed = new LogFeed({ database, openStream, signals, logger })
     const publishers =
       config.publishEvents === undefined
         ? []

@@ -168,10 +168,28 @@ describe('maxJobs', () => {
       detail: '{"limit": 1, "quota": "maxJobs"}',
     })
     await enqueue('null')
+    await declare('insql', { maxJobs: 2 })
+    await sql.query('begin')
+    const ids = []
+    for (const key of ['a', 'b']) {
+      const { rows } = await sql.query(
+        `select carillon.enqueue('h', tenant => 'insql', run_at => now() + interval '1 hour', dedupe => $1) id`,
+        [{ key }],
+      )
+      ids.push(rows[0].id)
+    }
+    await sql.query('commit')
+    const verdicts = async () =>
+      (await sql.query('select e.* from unnest($1::uuid[]) id, carillon.enqueued(id) e order by verdict', [ids])).rows
+    await until(async () => (await verdicts()).length === 2)
+    expect(await verdicts()).toMatchObject([
+      { verdict: 'NEW' },
+      { verdict: 'REFUSED', error: expect.stringContaining('maxJobs') },
+    ])
     const holder = new pg.Client(node.databaseUrl)
     await holder.connect()
     try {
-      await declare('insql', { maxJobs: 2 })
+      await declare('insql', { maxJobs: 3 })
       await holder.query('begin')
       await holder.query(`select carillon.take_job_room('insql', 1)`)
       await sql.query(`set lock_timeout = '1s'`)
@@ -209,6 +227,28 @@ describe('submissionsPerSec', () => {
     expect((await node.ask('POST /v1/jobs', now, await as('unpaced'))).status).toBe(201)
     await declare('paced', {})
     await until(async () => (await node.ask('POST /v1/jobs', now, acme)).status === 201)
+  })
+
+  it('holds over three nodes together', async () => {
+    const rate = 100
+    await declare('spread', { submissionsPerSec: rate })
+    // They read it when they start.
+    const urls = [node.url, (await node.another()).url, (await node.another()).url]
+    const acme = await as('spread')
+    await until(async () => {
+      const answers = await Promise.all(Array.from({ length: 40 }, () => node.ask('POST /v1/jobs', now, acme)))
+      return answers.some(({ status }) => status === 429)
+    })
+    const began = performance.now()
+    let taken = 0
+    const client = async (url: string) => {
+      while (performance.now() < began + 2_000) if ((await ask(url, 'POST /v1/jobs', now, acme)).status === 201) taken++
+    }
+    await Promise.all([...urls, ...urls].map(client))
+    const grown = (rate * (performance.now() - began)) / 1_000
+    // At most what a tenant that was idle has, and a slice for each node.
+    expect(taken).toBeLessThanOrEqual(grown + rate / 4 + urls.length * (rate / 20))
+    expect(taken).toBeGreaterThan(grown * 0.8)
   })
 
   it('gives back what was refused or was nothing new', async () => {

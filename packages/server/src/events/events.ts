@@ -4,7 +4,6 @@
  * bounded, and a slow one costs no more than a quick one.
  */
 import { CarillonError } from '@carillon/contract'
-import type { TenantQuotas } from '../admission/quotas.ts'
 import { monotonicMs } from '../lib/clock.ts'
 import type { Service } from '../lib/service.ts'
 import type { Logger } from '../observability/logger.ts'
@@ -21,7 +20,8 @@ export interface EventsOptions {
   database: Database
   logger: Logger
   isolation?: Isolation
-  quotas?: Pick<TenantQuotas, 'openStream'>
+  /** A stream of the tenant opens; what it answers is called when that closes. Throws QUOTA_EXCEEDED. */
+  openStream?: (tenant: string) => () => void
   /** Streams that may be open at this node, and of one tenant. */
   most?: number
   mostOfTenant?: number
@@ -116,7 +116,7 @@ export class Events implements Service {
         hint: 'Close some; one stream carries all events',
       })
     }
-    const closed = this.#options.quotas?.openStream(tenant)
+    const closed = this.#options.openStream?.(tenant)
     const stream = new AbortController()
     this.#streams.add(stream)
     coverage.enter(tenant)

@@ -4,7 +4,6 @@
  * costs does not depend on how often lines come. Its answer is from one moment: when it says that an execution has ended, all its lines are there.
  */
 import { CarillonError } from '@carillon/contract'
-import type { TenantQuotas } from '../admission/quotas.ts'
 import { monotonicMs } from '../lib/clock.ts'
 import { Loop } from '../lib/loop.ts'
 import type { Service } from '../lib/service.ts'
@@ -38,7 +37,8 @@ export interface LogFeedOptions {
   database: Database
   signals: Signals
   logger: Logger
-  quotas?: Pick<TenantQuotas, 'openStream'>
+  /** A stream of the tenant opens; what it answers is called when that closes. Throws QUOTA_EXCEEDED. */
+  openStream?: (tenant: string) => () => void
   /** Streams that may be open at this node, and of one tenant. */
   most?: number
   mostOfTenant?: number
@@ -191,7 +191,7 @@ export class LogFeed implements Service {
         hint: 'Close some, or read the lines without `follow`',
       })
     }
-    const closed = this.#options.quotas?.openStream(tenant)
+    const closed = this.#options.openStream?.(tenant)
     const stream = new AbortController()
     this.#streams.set(stream, tenant)
     const followed = this.#followed.get(executionId) ?? { followers: 0, head: undefined, waiting: new Set() }

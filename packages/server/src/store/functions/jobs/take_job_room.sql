@@ -14,7 +14,7 @@ $$;
 -- counted again when it is reached. For a minute after the quota was set they are always counted: by then every transaction that began
 -- without it has ended.
 -- Locks: the tenant's row in job_counts. Indexes: tenants_pkey, jobs_tenant.
--- [m] With 100,000 jobs at rest a count takes 40 ms; between counts, taking room 0.06.
+-- [m] On a busy machine, with 100,000 jobs at rest: a count takes 24 to 33 ms, taking room between counts 0.03 to 0.07; without a quota 0.004.
 create or replace function carillon.take_job_room(p_tenant text, p_more int) returns void
 language plpgsql volatile
 as $$
@@ -56,10 +56,10 @@ end $$;
 create or replace function carillon.note_job_count(p_refusal jsonb) returns void
 language sql volatile
 as $$
-  update carillon.job_counts c
-  set counted = (p_refusal ->> 'counted')::bigint,
-    counted_until = clock_timestamp() + (p_refusal ->> 'ms')::double precision * interval '20 milliseconds'
-  where c.tenant = p_refusal ->> 'tenant' and (p_refusal ->> 'ms')::double precision > 2
+  insert into carillon.job_counts as c (tenant, counted, counted_until)
+  select r.tenant, r.counted, clock_timestamp() + r.ms * interval '20 milliseconds'
+  from jsonb_to_record(p_refusal) r(tenant text, counted bigint, ms double precision) where r.ms > 2
+  on conflict (tenant) do update set counted = excluded.counted, counted_until = excluded.counted_until
 $$;
 
 -- A job goes: the next one is not refused because of an earlier count. Writes nothing unless there was a refusal just now.

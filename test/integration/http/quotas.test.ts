@@ -170,7 +170,7 @@ describe('maxJobs', () => {
     await enqueue('null')
     await declare('insql', { maxJobs: 2 })
     await sql.query('begin')
-    const ids = []
+    const ids: string[] = []
     for (const key of ['a', 'b']) {
       const { rows } = await sql.query(
         `select carillon.enqueue('h', tenant => 'insql', run_at => now() + interval '1 hour', dedupe => $1) id`,
@@ -311,7 +311,7 @@ it('maxWorkers bounds workers with the tenant’s own tokens', async () => {
   await declare('staffed', { maxWorkers: 2 })
   const other = await node.another()
   const workerIds = Array.from({ length: 8 }, () => crypto.randomUUID())
-  const register = (workerId: string, i = 0, headers = acme) =>
+  const register = (workerId: string, i = 0, headers: Record<string, string> = acme) =>
     ask(
       [node.url, other.url][i % 2]!,
       'POST /v1/workers',

@@ -1,18 +1,19 @@
 /** A plan for people: what is new, what changes and how, what goes. */
-import type { Job } from '@carillon/contract'
+import { type Job, quotaNames } from '@carillon/contract'
 import type { Output } from '../output.ts'
 import { printable } from '../table.ts'
 import { scheduleOf, targetOf } from '../views.ts'
 import type { Difference } from './differences.ts'
 import type { Plan } from './plan.ts'
+import type { DeclaredTenant } from './tenant-plan.ts'
 
 const longestValue = 60
 
 export function showPlan(out: Output, plan: Plan, { prune }: { prune: boolean }): void {
   const { tenants, newPools, create, change, surplus, dags } = plan
   const unchanged = tenants.unchanged.length + plan.unchanged.length + dags.unchanged.length
-  for (const { name, weight = 1 } of tenants.create)
-    out.line(`${out.style('green', `+ tenant ${printable(name)}`)}  ${out.style('dim', `weight ${weight}`)}`)
+  for (const tenant of tenants.create)
+    out.line(`${out.style('green', `+ tenant ${printable(tenant.name)}`)}  ${out.style('dim', declared(tenant))}`)
   for (const { wanted, differences } of tenants.change) {
     out.line(out.style('yellow', `~ tenant ${printable(wanted.name)}`))
     showDifferences(out, differences)
@@ -42,6 +43,11 @@ export function showPlan(out: Output, plan: Plan, { prune }: { prune: boolean })
   const changed = tenants.change.length + change.length + dags.change.length
   const deleted = prune ? surplus.length + dags.surplus.length : 0
   out.line(`${created} to create, ${changed} to change, ${deleted} to delete, ${unchanged} unchanged.`)
+}
+
+function declared({ weight = 1, ...tenant }: DeclaredTenant): string {
+  const quotas = quotaNames.filter((quota) => typeof tenant[quota] === 'number')
+  return [`weight ${weight}`, ...quotas.map((quota) => `${quota} ${tenant[quota]}`)].join(', ')
 }
 
 function showSurplus(out: Output, kind: string, { key, name }: { key: string | null; name: string }, prune: boolean) {

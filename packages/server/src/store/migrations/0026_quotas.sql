@@ -1,7 +1,7 @@
 -- Quotas of tenants; null: none. See docs/decisions/0065-quotas.md.
 --
--- Lock order: job_counts by tenant, after schedules and before the job's own row; submission_budgets by tenant. No other row is locked
--- under a budget.
+-- Lock order: idempotency, dedupe_requests, job_counts by tenant, dedupes, then as in 0022_dags.sql. Under a row of submission_budgets no other
+-- row is locked.
 
 alter table carillon.tenants
   add column max_jobs int check (max_jobs >= 0),

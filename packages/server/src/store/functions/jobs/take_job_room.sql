@@ -7,6 +7,25 @@ as $$
     select from carillon.jobs j where j.tenant = p_tenant and j.state in ('ACTIVE', 'PAUSED') limit p_most) j
 $$;
 
+-- The tenant's row in job_counts, locked until the end of the transaction; null if it has no quota for jobs. Callers that lock anything of what
+-- comes after it in the order call this first.
+create or replace function carillon.lock_job_count(p_tenant text) returns carillon.job_counts
+language plpgsql volatile
+as $$
+declare
+  v_known carillon.job_counts;
+begin
+  if (select t.max_jobs from carillon.tenants t where t.name = p_tenant) is null then
+    return null;
+  end if;
+  loop
+    insert into carillon.job_counts (tenant) values (p_tenant) on conflict do nothing;
+    select * into v_known from carillon.job_counts c where c.tenant = p_tenant for update;
+    exit when found;   -- else the quota was changed meanwhile
+  end loop;
+  return v_known;
+end $$;
+
 -- Makes sure that a tenant may have p_more jobs at rest, before they are written in this transaction; raises CA002 if not. Exact: until
 -- the end of the transaction no other one of the tenant gets jobs. Without a quota nothing is read but the tenant's row.
 --
@@ -28,11 +47,7 @@ begin
   if v_max is null then
     return;
   end if;
-  loop
-    insert into carillon.job_counts (tenant) values (p_tenant) on conflict do nothing;
-    select * into v_known from carillon.job_counts c where c.tenant = p_tenant for update;
-    exit when found;   -- else the quota was changed meanwhile
-  end loop;
+  v_known := carillon.lock_job_count(p_tenant);
   v_now := clock_timestamp();
   if v_known.at_most + p_more <= v_max and v_now > v_known.since + interval '1 minute' then
     update carillon.job_counts c set at_most = c.at_most + p_more where c.tenant = p_tenant;

@@ -5,7 +5,7 @@
 -- {tenant, key, seen, withdraw, id, firstAt, windowUntil}, and the enqueue in SQL that this settles: request {id, verdict}. p_jobs: see create_jobs; those that recur are in the audit. The rest: see
 -- submit. Answers DONE; ANSWERED: the request was answered before; AGAIN: a key was taken since the caller looked; or, as JSON, the quota
 -- that the tenant would exceed.
--- Locks: idempotency, dedupe_requests, dedupes, what take_stand locks, job_counts, its own rows by key.
+-- Locks: idempotency, dedupe_requests, job_counts, dedupes, what take_stand locks, its own rows by key.
 create or replace function carillon.create_work(
   p_entry jsonb, p_stand jsonb, p_actor text, p_jobs jsonb,
   p_ids uuid[], p_tenants text[], p_names text[], p_pools text[], p_lanes smallint[], p_handlers text[], p_tags bigint[],
@@ -29,6 +29,9 @@ begin
     if not found then
       return 'ANSWERED';
     end if;
+  end if;
+  if p_stand is not null and p_jobs is not null then
+    perform carillon.lock_job_count(p_jobs #>> '{0,tenant}');
   end if;
   if p_stand is not null and not carillon.take_stand(
       p_stand ->> 'tenant', p_stand ->> 'key', (p_stand ->> 'seen')::uuid, (p_stand ->> 'withdraw')::boolean,

@@ -5,9 +5,9 @@
  */
 import { Database } from '../../packages/server/src/store/database.ts'
 
-/** The order in the heads of 0025_limits.sql and 0002_front_door.sql. */
+/** The order in the heads of 0025_limits.sql, 0002_front_door.sql and 0026_quotas.sql. */
 export const lockOrder = [
-  ...(['idempotency', 'dedupes'] as const),
+  ...(['idempotency', 'job_counts', 'dedupes'] as const),
   ...(['shards', 'schedules', 'flows', 'leases', 'lease_notes', 'dag_runs', 'executions'] as const),
   ...(['blocked', 'limit_keys', 'waiting', 'retries', 'endings', 'ready'] as const),
 ]
@@ -27,6 +27,7 @@ export interface Wait {
 
 const keys: Partial<Record<Table, string>> = {
   idempotency: `tenant || '/' || route || '/' || key`,
+  job_counts: 'tenant',
   dedupes: `tenant || '/' || key`,
   shards: `lpad(shard::text, 5, '0')`,
   schedules: 'job_id::text',

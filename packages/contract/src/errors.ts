@@ -52,6 +52,7 @@ export const errorTable = {
   MEDIA_TYPE_UNKNOWN: { status: 415, title: 'The body must be JSON' },
   TARGET_NOT_ALLOWED: { status: 422, title: 'The operator does not allow this target' },
   RATE_LIMITED: { status: 429, title: 'Too many requests' },
+  QUOTA_EXCEEDED: { status: 429, title: 'A quota of the tenant is used up' },
   HEADERS_TOO_LARGE: { status: 431, title: 'The headers are too large' },
   INTERNAL: { status: 500, title: 'Something broke in the node' },
   UNAVAILABLE: { status: 503, title: 'The node cannot serve this now' },

@@ -9,6 +9,7 @@ export * from './json-text.ts'
 export * from './leased.ts'
 export * from './near.ts'
 export * from './options.ts'
+export * from './quotas.ts'
 export * from './ranges.ts'
 export * from './recurrence.ts'
 // Types only: the schemas themselves, and TypeBox with them, come from `@carillon/contract/api`.

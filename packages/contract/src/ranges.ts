@@ -34,6 +34,9 @@ export const ranges = Object.freeze({
   limitConcurrency: { min: 0, max: 1_000_000 },
   limitRateCount: { min: 1, max: 1_000_000 },
   limitRatePerSec: { min: 1, max: 86_400 },
+  /** What a tenant may have: jobs, pools, workers, keys, streams. */
+  quota: { min: 0, max: 1_000_000_000 },
+  submissionsPerSec: { min: 1, max: 1_000_000 },
   dedupeWindowSec: { min: 1, max: yearSec },
   dedupeMaxWaitSec: { min: 1, max: yearSec },
 }) satisfies Readonly<Record<string, Range>>

@@ -5,6 +5,7 @@
 
 import { Admission } from './admission/admission.ts'
 import { HandOver } from './admission/hand-over.ts'
+import { TenantQuotas } from './admission/quotas.ts'
 import { Receipts } from './admission/receipts.ts'
 import { Submitter } from './admission/submitter.ts'
 import type { TagFlows } from './admission/tags.ts'
@@ -80,6 +81,7 @@ export class Engine implements Service {
   readonly metrics: Metrics
   readonly activity: Activity
   readonly tenants: DeclaredTenants
+  readonly quotas: TenantQuotas
   readonly jobs: Jobs
   readonly submitter: Submitter
   readonly submissions: Submissions
@@ -223,6 +225,10 @@ export class Engine implements Service {
     this.liveness = liveness
     this.tag = tag
     const pools = new KnownPools(database)
+    const quotas = new TenantQuotas({ database, signals, clock, logger })
+    this.quotas = quotas
+    const openStream = (tenant: string) => quotas.openStream(tenant)
+    database.onQuotaExceeded = (quota) => metrics.node.quotaExceeded(quota)
     this.tenants = new DeclaredTenants({ database, signals, undeclared: config.undeclaredTenants })
     const handOver = new HandOver({
       ...{ database, virtualTimes, weightOf },
@@ -232,11 +238,11 @@ export class Engine implements Service {
     this.jobs = new Jobs({
       ...{ database, signals, clock, tag, pools, targets: options.targets ?? workersOnly, onMoved, activity },
     })
-    this.submissions = new Submissions({ database, clock, jobs: this.jobs, submitter, activity })
+    this.submissions = new Submissions({ database, clock, jobs: this.jobs, submitter, quotas, activity })
     this.#dedupeSettler = new DedupeSettler({ database, clock, jobs: this.jobs, submitter, activity, logger })
     this.ends = new Ends({ statusReads, signals, logger })
-    this.events = new Events({ database, logger, isolation })
-    this.logFeed = new LogFeed({ database, signals, logger })
+    this.events = new Events({ database, openStream, logger, isolation })
+    this.logFeed = new LogFeed({ database, openStream, signals, logger })
     const publishers =
       config.publishEvents === undefined
         ? []
@@ -320,23 +326,15 @@ export class Engine implements Service {
     })
     const listeners = [this.ends, this.events, this.logFeed]
     this.#services = [
-      ...[
-        clockOffset,
-        ...connections,
-        signals,
-        keepAlive,
-        leadership,
-        ...admission.services,
-        dispatcher,
-        this.workerSessions,
-      ],
+      ...[clockOffset, ...connections, signals, keepAlive, leadership, ...admission.services, quotas],
+      ...[dispatcher, this.workerSessions],
       ...[this.forecasts, liveness, scheduler, advancer, duties, sampler, recorder, nodeRecorder],
       ...[...listeners, ...publishers, operator, receipts],
     ]
     this.#stopOrder = [
       ...[nodeRecorder, this.forecasts, ...publishers, operator, ...listeners.toReversed()],
       ...[this.workerSessions, sampler, duties, liveness, scheduler, advancer, receipts, dispatcher, recorder],
-      ...[...admission.services.toReversed(), leadership, keepAlive, signals, ...connections, clockOffset],
+      ...[quotas, ...admission.services.toReversed(), leadership, keepAlive, signals, ...connections, clockOffset],
     ]
   }
 

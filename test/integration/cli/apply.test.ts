@@ -42,33 +42,41 @@ describe('apply', () => {
   it('declares tenants first, shows what changes of them, and leaves those of nobody alone', async () => {
     await node.ask('PUT /v1/tenants/other', { weight: 7 })
     const declare = (acme: string) => writeFileSync(file, `managedBy: ops\ntenants:\n  - ${acme}\n  - { name: beta }\n`)
-    declare('{ name: acme, weight: 3 }')
+    declare('{ name: acme, weight: 3, maxJobs: 10, maxPools: null }')
     const first = await apply('--yes')
     expect(first.stdout).toBe(
-      '+ tenant acme  weight 3\n+ tenant beta  weight 1\n\n2 to create, 0 to change, 0 to delete, 0 unchanged.\nDone.\n',
+      '+ tenant acme  weight 3, maxJobs 10\n+ tenant beta  weight 1\n\n2 to create, 0 to change, 0 to delete, 0 unchanged.\nDone.\n',
     )
     expect((await apply('--yes', '--prune')).stdout).toContain('0 to create, 0 to change, 0 to delete, 2 unchanged.')
     declare('{ name: acme, description: gold }')
     const [plan] = (await apply('--dry-run', '--json')).json()
     expect(plan).toMatchObject({
-      changes: [
-        { action: 'CHANGE', kind: 'tenant', name: 'acme', differences: [{ field: 'weight', from: 3, to: 1 }, {}] },
-      ],
+      changes: [{ action: 'CHANGE', kind: 'tenant', name: 'acme', differences: expect.anything() }],
       unchanged: 1,
     })
-    expect((await apply('--yes')).stdout).toMatch(/~ tenant acme\n +weight +3 -> 1\n +description +null -> "gold"\n/)
+    expect(plan.changes[0].differences).toEqual([
+      { field: 'weight', from: 3, to: 1 },
+      { field: 'description', from: null, to: 'gold' },
+      { field: 'maxJobs', from: 10, to: null },
+    ])
+    expect((await apply('--yes')).stdout).toMatch(
+      /~ tenant acme\n +weight +3 -> 1\n +description +null -> "gold"\n +maxJobs +10 -> null\n/,
+    )
     expect((await node.ask('GET /v1/tenants')).body.items).toMatchObject([
       { name: 'acme', weight: 1, description: 'gold', version: 2 },
       { name: 'beta', version: 1 },
       { name: 'other', weight: 7 },
     ])
 
-    declare('{ name: beta, wieght: 3, weight: 0 }')
+    declare('{ name: beta, wieght: 3, weight: 0, maxJob: 1, maxWorkers: -1, submissionsPerSec: 0 }')
     const wrong = await apply('--yes')
     expect(wrong.exitCode).toBe(2)
     for (const line of [
       'carillon.yaml:3:19 /tenants/0/wieght',
       '/tenants/0/weight must be a whole number from 1 to 1000',
+      '/tenants/0/maxWorkers must be a whole number from 0 to 1000000000',
+      '/tenants/0/submissionsPerSec must be a whole number from 1 to 1000000',
+      'maxJobs',
       'beta is also the name of /tenants/0',
     ])
       expect(wrong.stderr).toContain(line)

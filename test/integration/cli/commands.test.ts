@@ -161,8 +161,10 @@ describe('the rest', () => {
   })
 
   it('tenants', async () => {
-    const put = await carillon(['tenants', 'put', 'acme', '--weight', '3', '--json'], at())
-    expect(put.json()).toMatchObject([{ name: 'acme', weight: 3, version: 1 }])
+    const quotas = ['--max-jobs', '10', '--submissions-per-sec', '5', '--max-idempotency-keys', '0']
+    const put = await carillon(['tenants', 'put', 'acme', '--weight', '3', ...quotas, '--json'], at())
+    const declared = { maxJobs: 10, submissionsPerSec: 5, maxIdempotencyKeys: 0, maxPools: null }
+    expect(put.json()).toMatchObject([{ name: 'acme', weight: 3, version: 1, ...declared }])
     const [old, wrong, listed] = await Promise.all([
       carillon(['tenants', 'put', 'acme', '--weight', '4', '--if-version', '9'], at()),
       carillon(['tenants', 'put', 'acme', '--weight', 'much'], at()),
@@ -170,8 +172,8 @@ describe('the rest', () => {
     ])
     expect(old).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('VERSION_MISMATCH') })
     expect(wrong).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('Give a whole number') })
-    expect(listed.stdout).toMatch(/acme +3 /)
-    expect((await carillon(['tenants', 'get', 'acme'], at())).stdout).toMatch(/weight +3/)
+    expect(listed.stdout).toMatch(/acme +3 +maxJobs 10, submissionsPerSec 5, maxIdempotencyKeys 0 /)
+    expect((await carillon(['tenants', 'get', 'acme'], at())).stdout).toMatch(/weight +3\nmaxJobs +10\n/)
     expect((await carillon(['tenants', 'delete', 'acme'], at())).stdout).toBe('Tenant acme is not declared any more\n')
     expect(await carillon(['tenants', 'get', 'acme'], at())).toMatchObject({ exitCode: 1 })
   })

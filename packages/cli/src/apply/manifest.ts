@@ -2,7 +2,17 @@
  * The file that says which jobs and graphs there should be. All of it is checked before any request to a node, and everything that
  * is wrong is reported at once, each with its line.
  */
-import { type DagInput, type ErrorDetail, limits, ranges, unknownOption, type WireJobInput } from '@carillon/contract'
+import {
+  type DagInput,
+  type ErrorDetail,
+  limits,
+  quotaNames,
+  quotaRange,
+  type Range,
+  ranges,
+  unknownOption,
+  type WireJobInput,
+} from '@carillon/contract'
 import { type Document, isMap, isNode } from 'yaml'
 import { UsageError } from '../failure.ts'
 import { parseYaml } from '../files.ts'
@@ -24,7 +34,7 @@ export interface Manifest {
 }
 
 const fields = ['managedBy', 'tenants', 'pools', 'limits', 'jobs', 'dags']
-const tenantFields = ['name', 'weight', 'description']
+const tenantFields = ['name', 'weight', 'description', ...quotaNames]
 
 type Check = (input: unknown) => readonly ErrorDetail[]
 export interface Checks {
@@ -143,10 +153,9 @@ function checkTenant(tenant: unknown): ErrorDetail[] {
     .filter((field) => !tenantFields.includes(field))
     .map((field) => unknownOption(field, tenantFields))
   const { name, weight = 1, description = null } = tenant
-  const { min, max } = ranges.tenantWeight
   if (!isName(name)) problems.push({ pointer: '/name', message: 'must be a name' })
-  if (!Number.isInteger(weight) || (weight as number) < min || (weight as number) > max)
-    problems.push({ pointer: '/weight', message: `must be a whole number from ${min} to ${max}` })
+  problems.push(...checkWhole('/weight', weight, ranges.tenantWeight))
+  for (const quota of quotaNames) problems.push(...checkWhole(`/${quota}`, tenant[quota] ?? 1, quotaRange(quota)))
   if (description !== null && (typeof description !== 'string' || description === ''))
     problems.push({ pointer: '/description', message: 'must be a text' })
   return problems
@@ -155,6 +164,11 @@ function checkTenant(tenant: unknown): ErrorDetail[] {
 function checkDeclaredLimit(limit: unknown, checkLimit: Check): readonly ErrorDetail[] {
   if (!isObject(limit)) return [{ message: 'must be a limit', hint: 'Such as {name: acct, concurrency: 5}' }]
   return checkLimit(limit)
+}
+
+function checkWhole(pointer: string, value: unknown, { min, max }: Range): ErrorDetail[] {
+  if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return []
+  return [{ pointer, message: `must be a whole number from ${min} to ${max}` }]
 }
 
 function checkDeclaredDag(dag: unknown, checkDag: Check): ErrorDetail[] {

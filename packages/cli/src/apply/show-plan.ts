@@ -1,5 +1,5 @@
 /** A plan for people: what is new, what changes and how, what goes. */
-import type { Job } from '@carillon/contract'
+import { type Job, quotaNames } from '@carillon/contract'
 import type { Output } from '../output.ts'
 import { rateText } from '../rates.ts'
 import { printable } from '../table.ts'
@@ -7,14 +7,15 @@ import { scheduleOf, targetOf } from '../views.ts'
 import type { Difference } from './differences.ts'
 import type { DeclaredLimit } from './limit-plan.ts'
 import type { Plan } from './plan.ts'
+import type { DeclaredTenant } from './tenant-plan.ts'
 
 const longestValue = 60
 
 export function showPlan(out: Output, plan: Plan, { prune }: { prune: boolean }): void {
   const { tenants, newPools, limits, create, change, surplus, dags } = plan
   const unchanged = tenants.unchanged.length + limits.unchanged.length + plan.unchanged.length + dags.unchanged.length
-  for (const { name, weight = 1 } of tenants.create)
-    out.line(`${out.style('green', `+ tenant ${printable(name)}`)}  ${out.style('dim', `weight ${weight}`)}`)
+  for (const tenant of tenants.create)
+    out.line(`${out.style('green', `+ tenant ${printable(tenant.name)}`)}  ${out.style('dim', declared(tenant))}`)
   for (const { wanted, differences } of tenants.change) {
     out.line(out.style('yellow', `~ tenant ${printable(wanted.name)}`))
     showDifferences(out, differences)
@@ -56,6 +57,11 @@ function whatOf({ for: scope = 'KEY', of = null, concurrency = null, rate = null
   const what = of === null ? scope : `${scope} ${of}`
   const most = [concurrency === null ? '' : `concurrency ${concurrency}`, rateText(rate)]
   return [what, ...most.filter((text) => text !== '')].join('  ')
+}
+
+function declared({ weight = 1, ...tenant }: DeclaredTenant): string {
+  const quotas = quotaNames.filter((quota) => typeof tenant[quota] === 'number')
+  return [`weight ${weight}`, ...quotas.map((quota) => `${quota} ${tenant[quota]}`)].join(', ')
 }
 
 function showSurplus(out: Output, kind: string, { key, name }: { key: string | null; name: string }, prune: boolean) {

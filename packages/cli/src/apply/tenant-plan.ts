@@ -1,7 +1,13 @@
 /** What has to be done about tenants. Reads only; asked for by files that declare some, because only platform tokens may. */
-import { CarillonError, type Tenant, type TenantInput } from '@carillon/contract'
+import { CarillonError, quotaNames, type Tenant, type TenantInput } from '@carillon/contract'
 import type { NodeClient } from '../node-client.ts'
 import { changedFields, type Difference } from './differences.ts'
+
+/** What a file that leaves a field out says of it. */
+const defaults = {
+  ...{ weight: 1, description: null },
+  ...Object.fromEntries(quotaNames.map((quota) => [quota, null])),
+}
 
 export type DeclaredTenant = TenantInput & { name: string }
 
@@ -16,7 +22,7 @@ export async function tenantPlanOf(node: NodeClient, tenants: readonly DeclaredT
   const plan: TenantPlan = { create: [], change: [], unchanged: [] }
   for (const wanted of tenants) {
     const tenant = await tenantOf(node, wanted.name)
-    const differences = tenant && changedFields({ ...tenant }, { weight: 1, description: null, ...wanted })
+    const differences = tenant && changedFields({ ...tenant }, { ...defaults, ...wanted })
     if (!tenant || !differences) plan.create.push(wanted)
     else if (differences.length > 0) plan.change.push({ wanted, tenant, differences })
     else plan.unchanged.push(tenant)

@@ -1,27 +1,41 @@
-import type { Tenant } from '@carillon/contract'
+import { type QuotaName, quotaNames, type Tenant, type TenantInput } from '@carillon/contract'
 import { type Command, InvalidArgumentError } from 'commander'
 import { act, type Context } from '../context.ts'
 import { limitOption, list } from '../pages.ts'
 import { printable } from '../table.ts'
 import { when } from '../times.ts'
 
+const quotas: Record<QuotaName, string> = {
+  maxJobs: 'jobs at rest that it may have',
+  submissionsPerSec: 'jobs, submissions and runs that it may create a second',
+  maxPools: 'pools of its own that it may have',
+  maxWorkers: 'workers that may be registered with its tokens',
+  maxIdempotencyKeys: 'Idempotency-Keys that are remembered',
+  maxEventStreams: 'streams of events and log lines that may be open at a node',
+}
+
 /** `carillon tenants …` */
 export function registerTenants(program: Command): void {
   const tenants = program.command('tenants').description('tenants that are declared: list, get, put, delete')
   tenants
     .command('list')
-    .description('tenants by name, with the weight of their share')
+    .description('tenants by name, with the weight of their share and their quotas')
     .option(...limitOption)
     .action(act(listTenants))
   tenants.command('get <name>').description('one tenant').action(act(get))
-  tenants
+  const put = tenants
     .command('put <name>')
-    .description('declare a tenant, or change it: what is not given has its default')
+    .description('declare a tenant, or change it: what is not given has its default; a quota that is not given is none')
     .option('--weight <number>', 'its share beside other tenants, 1 to 1000; 1 unless given', wholeNumber)
     .option('--description <text>', 'what it is')
+  for (const quota of quotaNames) put.option(`--${kebab(quota)} <number>`, quotas[quota], wholeNumber)
+  put
     .option('--if-version <number>', 'only if it is still at this version', wholeNumber)
-    .addHelpText('after', '\nExample:\n  $ carillon tenants put acme --weight 3')
-    .action(act(put))
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ carillon tenants put acme --weight 3 --max-jobs 10000 --submissions-per-sec 50',
+    )
+    .action(act(putTenant))
   tenants
     .command('delete <name>')
     .description('take back the declaration of a tenant that has nothing any more')
@@ -29,8 +43,12 @@ export function registerTenants(program: Command): void {
     .action(act(remove))
 }
 
+function kebab(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+}
+
 function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Give a whole number.')
+  if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('Give a whole number.')
   return Number(text)
 }
 
@@ -41,6 +59,7 @@ async function listTenants({ node, out, now }: Context, options: { limit: number
     [
       { header: 'NAME', value: ({ name }) => name, flexible: true },
       { header: 'WEIGHT', value: ({ weight }) => weight, align: 'right' },
+      { header: 'QUOTAS', value: quotasOf, flexible: true },
       { header: 'CHANGED', value: ({ updatedAt }) => when(updatedAt, now()) },
       { header: 'DESCRIPTION', value: ({ description }) => description ?? '', flexible: true },
     ],
@@ -49,18 +68,29 @@ async function listTenants({ node, out, now }: Context, options: { limit: number
   if (more) out.note(`There are more: --limit ${options.limit * 10}`)
 }
 
+/** Those that it has. */
+function quotasOf(tenant: Tenant): string {
+  return quotaNames.flatMap((quota) => (tenant[quota] === null ? [] : [`${quota} ${tenant[quota]}`])).join(', ')
+}
+
 async function get(context: Context, _: unknown, name: string): Promise<void> {
   show(context, await context.node.call('getTenant', { params: { tenant: name } }))
 }
 
-interface PutOptions {
+interface PutOptions extends Partial<Record<QuotaName, number>> {
   weight?: number
   description?: string
   ifVersion?: number
 }
 
-async function put(context: Context, { weight, description, ifVersion }: PutOptions, name: string): Promise<void> {
-  const body = { ...(weight !== undefined && { weight }), ...(description !== undefined && { description }) }
+async function putTenant(context: Context, options: PutOptions, name: string): Promise<void> {
+  const { ifVersion, weight, description } = options
+  const given = quotaNames.flatMap((quota) => (options[quota] === undefined ? [] : [[quota, options[quota]]]))
+  const body: TenantInput = {
+    ...(weight !== undefined && { weight }),
+    ...(description !== undefined && { description }),
+    ...Object.fromEntries(given),
+  }
   show(context, await context.node.call('putTenant', { params: { tenant: name }, headers: ifMatch(ifVersion), body }))
 }
 
@@ -79,6 +109,7 @@ function show({ out, now }: Context, tenant: Tenant): void {
     ['tenant', tenant.name],
     ['weight', tenant.weight],
     ['description', tenant.description],
+    ...quotaNames.map((quota): [string, number | null] => [quota, tenant[quota]]),
     ['version', tenant.version],
     ['declared', when(tenant.createdAt, now())],
     ['changed', when(tenant.updatedAt, now())],

@@ -12,7 +12,7 @@ import {
 import { closed, Described, Instant, Name, Uuid, Word } from '../schemas/scalars.ts'
 import { DagReference } from '../schemas/target.ts'
 import { dagRunStates, dagStates } from '../words.ts'
-import { idempotencyHeaders, ifMatchHeaders } from './jobs.ts'
+import { idempotencyHeaders, ifMatchHeaders, ofIdempotency } from './jobs.ts'
 import { ofDag, ofDagRun } from './links.ts'
 import { operation } from './operation.ts'
 import { labelFilter, Page, pageFields } from './pages.ts'
@@ -51,7 +51,7 @@ export const dagOperations = {
       201: { description: 'Created', schema: Dag, links: ofDag },
       200: { description: 'It was there already', schema: Dag, links: ofDag },
     },
-    errors: [...ofGraphs, 'TENANT_UNDECLARED', 'IDEMPOTENCY_KEY_REUSED', 'STATE_CONFLICT'],
+    errors: [...ofGraphs, 'TENANT_UNDECLARED', ...ofIdempotency, 'STATE_CONFLICT'],
   }),
   listDags: operation({
     method: 'GET',
@@ -125,7 +125,7 @@ export const dagOperations = {
       201: { description: 'Started', schema: DagRunSummary, links: ofDagRun },
       200: { description: 'The same request was answered before', schema: DagRunSummary },
     },
-    errors: [...ofGraphs, 'DAG_NOT_FOUND', 'TENANT_UNDECLARED', 'IDEMPOTENCY_KEY_REUSED', 'STATE_CONFLICT'],
+    errors: [...ofGraphs, 'DAG_NOT_FOUND', 'TENANT_UNDECLARED', ...ofIdempotency, 'STATE_CONFLICT'],
   }),
   runSteps: operation({
     method: 'POST',
@@ -140,7 +140,7 @@ export const dagOperations = {
       201: { description: 'Started', schema: DagRunSummary, links: ofDagRun },
       200: { description: 'The same request was answered before', schema: DagRunSummary },
     },
-    errors: [...ofGraphs, 'TENANT_UNDECLARED', 'IDEMPOTENCY_KEY_REUSED', 'STATE_CONFLICT'],
+    errors: [...ofGraphs, 'TENANT_UNDECLARED', ...ofIdempotency, 'STATE_CONFLICT'],
   }),
   listDagRuns: operation({
     method: 'GET',

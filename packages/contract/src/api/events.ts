@@ -46,6 +46,6 @@ export const eventOperations = {
         schema: Type.Union([Event, EventReset]),
       },
     },
-    errors: ['TOO_MANY_LISTENERS'],
+    errors: ['TOO_MANY_LISTENERS', 'QUOTA_EXCEEDED'],
   }),
 }

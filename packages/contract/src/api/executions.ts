@@ -5,7 +5,7 @@ import { BulkInput, CopyInput, DryRun, Operation } from '../schemas/operation.ts
 import { closed, LastEventId, Uuid, Word } from '../schemas/scalars.ts'
 import { CompletionInput } from '../schemas/worker.ts'
 import { cancelOutcomes } from '../words.ts'
-import { idempotencyHeaders } from './jobs.ts'
+import { idempotencyHeaders, ofIdempotency } from './jobs.ts'
 import { ofExecution, ofOperation } from './links.ts'
 import { operation } from './operation.ts'
 import { labelFilter, Page, pageFields } from './pages.ts'
@@ -147,7 +147,7 @@ export const executionOperations = {
       'last-event-id': Type.Optional(LastEventId('With `follow`: the last `id` that came, up to 15 digits.', '12')),
     }),
     answers: { 200: { description: 'The lines; with `follow` a stream', schema: LogLines, streams: true } },
-    errors: ['EXECUTION_NOT_FOUND', 'EXECUTION_TO_COME', 'TOO_MANY_LISTENERS'],
+    errors: ['EXECUTION_NOT_FOUND', 'EXECUTION_TO_COME', 'TOO_MANY_LISTENERS', 'QUOTA_EXCEEDED'],
   }),
   explainExecution: operation({
     method: 'GET',
@@ -171,7 +171,7 @@ export const executionOperations = {
     headers: idempotencyHeaders,
     body: BulkInput,
     answers: bulkAnswers,
-    errors: ['IDEMPOTENCY_KEY_REUSED'],
+    errors: [...ofIdempotency],
   }),
   retryExecutions: operation({
     method: 'POST',
@@ -184,7 +184,7 @@ export const executionOperations = {
     headers: idempotencyHeaders,
     body: BulkInput,
     answers: bulkAnswers,
-    errors: ['IDEMPOTENCY_KEY_REUSED'],
+    errors: [...ofIdempotency],
   }),
   copyExecutions: operation({
     method: 'POST',
@@ -201,7 +201,7 @@ export const executionOperations = {
     headers: idempotencyHeaders,
     body: CopyInput,
     answers: bulkAnswers,
-    errors: ['IDEMPOTENCY_KEY_REUSED', 'POOL_UNKNOWN'],
+    errors: [...ofIdempotency, 'POOL_UNKNOWN'],
   }),
   listDeadLetters: operation({
     method: 'GET',
@@ -240,7 +240,7 @@ export const executionOperations = {
     headers: idempotencyHeaders,
     body: BulkInput,
     answers: bulkAnswers,
-    errors: ['IDEMPOTENCY_KEY_REUSED'],
+    errors: [...ofIdempotency],
   }),
   purgeDeadLetters: operation({
     method: 'POST',
@@ -254,7 +254,7 @@ export const executionOperations = {
     headers: idempotencyHeaders,
     body: BulkInput,
     answers: bulkAnswers,
-    errors: ['IDEMPOTENCY_KEY_REUSED'],
+    errors: [...ofIdempotency],
   }),
   purgeDeadLetter: operation({
     method: 'DELETE',

@@ -36,7 +36,11 @@ const ofDefinitions = [
   'DAG_UNKNOWN',
   'TARGET_NOT_ALLOWED',
   'PAYLOAD_TOO_LARGE',
+  'QUOTA_EXCEEDED',
 ] as const
+
+/** What can be wrong with an Idempotency-Key. */
+export const ofIdempotency = ['IDEMPOTENCY_KEY_REUSED', 'QUOTA_EXCEEDED'] as const
 
 export const idempotencyHeaders = Type.Object({
   'idempotency-key': Type.Optional(
@@ -314,7 +318,10 @@ export const jobOperations = {
       201: { description: 'Its execution', schema: Execution, links: ofExecution },
       200: { description: 'The same request was answered before', schema: Execution, links: ofExecution },
     },
-    errors: ['JOB_NOT_FOUND', 'OVERLAP_FORBIDDEN', 'PAYLOAD_TOO_LARGE', 'IDEMPOTENCY_KEY_REUSED', 'STATE_CONFLICT'],
+    errors: [
+      ...(['JOB_NOT_FOUND', 'OVERLAP_FORBIDDEN', 'PAYLOAD_TOO_LARGE', 'STATE_CONFLICT'] as const),
+      ...ofIdempotency,
+    ],
   }),
   backfillJob: operation({
     method: 'POST',
@@ -331,7 +338,7 @@ export const jobOperations = {
       200: { description: 'With `dryRun`', schema: DryRun },
       202: { description: 'Under way', schema: Operation, links: ofOperation },
     },
-    errors: ['JOB_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', 'STATE_CONFLICT', 'OCCURRENCE_TOO_OLD'],
+    errors: ['JOB_NOT_FOUND', ...ofIdempotency, 'STATE_CONFLICT', 'OCCURRENCE_TOO_OLD'],
   }),
   listJobExecutions: operation({
     method: 'GET',

@@ -31,7 +31,7 @@ export const workerOperations = {
       'Repeatable: the same `workerId` replaces the earlier registration. Pools that do not exist are created.',
     body: WorkerRegistration,
     answers: { 201: { description: 'Registered', schema: RegistrationAnswer, links: ofWorker } },
-    errors: ['POOL_NOT_YOURS', 'POOL_LIMIT_REACHED', 'WORKER_UNKNOWN'],
+    errors: ['POOL_NOT_YOURS', 'POOL_LIMIT_REACHED', 'QUOTA_EXCEEDED', 'WORKER_UNKNOWN'],
   }),
   listWorkers: operation({
     method: 'GET',

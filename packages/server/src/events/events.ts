@@ -20,6 +20,8 @@ export interface EventsOptions {
   database: Database
   logger: Logger
   isolation?: Isolation
+  /** A stream of the tenant opens; what it answers is called when that closes. Throws QUOTA_EXCEEDED. */
+  openStream?: (tenant: string) => () => void
   /** Streams that may be open at this node, and of one tenant. */
   most?: number
   mostOfTenant?: number
@@ -78,7 +80,7 @@ export class Events implements Service {
     return this.#coverage.renew()
   }
 
-  /** Resolves once every change of the tenant writes its event. Throws TOO_MANY_LISTENERS or RATE_LIMITED. */
+  /** Resolves once every change of the tenant writes its event. Throws TOO_MANY_LISTENERS, RATE_LIMITED or QUOTA_EXCEEDED. */
   async listen(listening: Listening): Promise<AsyncIterable<StreamItem>> {
     const { database } = this.#options
     const { tenant, after, wants, waitMs } = listening
@@ -114,11 +116,13 @@ export class Events implements Service {
         hint: 'Close some; one stream carries all events',
       })
     }
+    const closed = this.#options.openStream?.(tenant)
     const stream = new AbortController()
     this.#streams.add(stream)
     coverage.enter(tenant)
     stream.signal.addEventListener('abort', () => {
       this.#streams.delete(stream)
+      closed?.()
       coverage.leave(tenant)
     })
     gone.addEventListener('abort', () => stream.abort())

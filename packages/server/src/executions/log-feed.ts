@@ -37,6 +37,8 @@ export interface LogFeedOptions {
   database: Database
   signals: Signals
   logger: Logger
+  /** A stream of the tenant opens; what it answers is called when that closes. Throws QUOTA_EXCEEDED. */
+  openStream?: (tenant: string) => () => void
   /** Streams that may be open at this node, and of one tenant. */
   most?: number
   mostOfTenant?: number
@@ -88,7 +90,7 @@ export class LogFeed implements Service {
     return this.#streams.size
   }
 
-  /** The caller has made sure that the tenant has this execution. Throws TOO_MANY_LISTENERS or RATE_LIMITED. */
+  /** The caller has made sure that the tenant has this execution. Throws TOO_MANY_LISTENERS, RATE_LIMITED or QUOTA_EXCEEDED. */
   follow(following: Following): AsyncGenerator<FollowedItem, void> {
     return this.#serve(following, this.#admit(following))
   }
@@ -189,6 +191,7 @@ export class LogFeed implements Service {
         hint: 'Close some, or read the lines without `follow`',
       })
     }
+    const closed = this.#options.openStream?.(tenant)
     const stream = new AbortController()
     this.#streams.set(stream, tenant)
     const followed = this.#followed.get(executionId) ?? { followers: 0, head: undefined, waiting: new Set() }
@@ -196,6 +199,7 @@ export class LogFeed implements Service {
     this.#followed.set(executionId, followed)
     stream.signal.addEventListener('abort', () => {
       this.#streams.delete(stream)
+      closed?.()
       if (--followed.followers === 0) this.#followed.delete(executionId)
     })
     gone.addEventListener('abort', () => stream.abort())

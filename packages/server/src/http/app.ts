@@ -293,7 +293,7 @@ function sendProblem(thrown: unknown, request: FastifyRequest, reply: FastifyRep
       'a request failed',
     )
   }
-  if (error.status === 503 || error.status === 429) reply.header('retry-after', '1')
+  if (error.status === 503 || error.status === 429) reply.header('retry-after', retryAfter(error))
   // The rest of the body is not waited for.
   if (error.status === 413) reply.header('connection', 'close')
   if (error.status === 401) reply.header('www-authenticate', 'Bearer realm="carillon"')
@@ -301,6 +301,11 @@ function sendProblem(thrown: unknown, request: FastifyRequest, reply: FastifyRep
     .code(error.status)
     .header('content-type', problemType)
     .send(JSON.stringify(problemOf(error, request.id)))
+}
+
+/** In whole seconds. */
+function retryAfter({ retryAfterMs = 0 }: CarillonError): string {
+  return String(Math.max(1, Math.ceil(retryAfterMs / 1_000)))
 }
 
 /** Empty is no body. Prototypes are never taken from a body: it is only copied. */

@@ -23,7 +23,7 @@ interface Asked {
 export async function answerOnce(
   { method, path }: ApiOperation,
   request: Asked,
-  { database, activity }: Pick<Services, 'database' | 'activity'>,
+  { database, activity, quotas }: Pick<Services, 'database' | 'activity' | 'quotas'>,
   act: (key: RequestKey | undefined) => Promise<Reply>,
 ): Promise<Reply> {
   const key = request.headers['idempotency-key']
@@ -38,7 +38,10 @@ export async function answerOnce(
   }
   for (;;) {
     try {
-      return await act(same)
+      quotas.requireKey(same.tenant)
+      const reply = await act(same)
+      quotas.keyAdded(same.tenant)
+      return reply
     } catch (error) {
       // Refused now, it may have gone through the first time: a time that has passed since, for example.
       const refused = error instanceof CarillonError && error.status < 500

@@ -1,4 +1,5 @@
 /** What routes may use. The composition root fills it; nothing here knows how a node is put together. */
+import type { TenantQuotas } from '../admission/quotas.ts'
 import type { Completion } from '../completion/completion.ts'
 import type { Dags } from '../dags/dags.ts'
 import type { DagRuns } from '../dags/runs.ts'
@@ -32,6 +33,8 @@ export interface Services {
   activity: Activity
   /** Which tenants may bring work. */
   tenants: DeclaredTenants
+  /** How much of it. */
+  quotas: TenantQuotas
   jobs: Jobs
   submissions: Submissions
   executions: Executions

@@ -216,8 +216,8 @@ export class CarillonCalls {
     const { tenant: _, cron, every, after, ...rest } = options
     const input: JobInput = { ...rest, ...recurrenceOf({ cron, every, after }), target: targetOf(definition) }
     const text = await validatePayload(definition, payload)
-    const { job } = await this.engine.jobs.put(tenant, input, text, { actor: library.actor })
-    return showJob(this.engine.database, job)
+    const { job, latest } = await this.engine.submissions.create({ tenant, actor: library.actor }, input, text)
+    return jobViewOf(job, latest)
   }
 
   /** Creates a job from a definition as the HTTP API takes it; one that is due now runs at once. */

@@ -1,6 +1,7 @@
 /** Enqueues in a transaction of the caller's own: one row there, fired after its commit. */
 import { defaults, type EnqueueOptions } from '@carillon/contract'
 import { storedPolicy } from '../jobs/policy.ts'
+import { quotaExceeded, refusalOf } from '../store/tenants/quota-exceeded.ts'
 import type { SubmissionTarget } from '../submissions/submissions.ts'
 import { runIn, type Transaction } from './transaction.ts'
 
@@ -9,7 +10,7 @@ export async function enqueueIn(
   submission: { target: SubmissionTarget; tenant: string; payload: string; runAt: number; options: EnqueueOptions },
 ): Promise<string> {
   const { target, tenant, payload, runAt, options } = submission
-  const rows = await runIn(tx)<{ id: string }>(enqueueSql, [
+  const values = [
     target.handler,
     payload,
     target.pool,
@@ -20,8 +21,14 @@ export async function enqueueIn(
     json(options.labels),
     options.traceparent ?? null,
     options.name ?? null,
-  ])
+  ]
+  const rows = await runIn(tx)<{ id: string }>(enqueueSql, values).catch(asQuotaExceeded)
   return rows[0]!.id
+}
+
+function asQuotaExceeded(error: unknown): never {
+  const refusal = refusalOf(error)
+  throw refusal === null ? error : quotaExceeded(refusal)
 }
 
 export async function enqueueRunIn(

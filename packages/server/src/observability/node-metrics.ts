@@ -37,6 +37,11 @@ export class NodeMetrics {
     name: 'carillon_limit_slots_lost_total',
     help: 'Slots of limits that nobody held and that were counted as taken, or the other way round; each is a defect, and mended',
   })
+  readonly #quotas = new Counter({
+    name: 'carillon_quota_refusals_total',
+    help: 'Requests that were refused because a tenant would have exceeded a quota',
+    labels: ['quota'],
+  })
   readonly #clockOffset = new Gauge({
     name: 'carillon_clock_offset_seconds',
     help: 'How far PostgreSQL’s clock, which is the installation’s, is ahead of this machine’s',
@@ -55,8 +60,8 @@ export class NodeMetrics {
     help: 'Workers that have called this node lately',
   })
   readonly families = [
-    ...[this.#requests, this.#duties, this.#dutyFailures, this.#setAside, this.#slotsLost, this.#clockOffset],
-    ...[this.#connections, this.#connectionsWaiting, this.#workers],
+    ...[this.#requests, this.#duties, this.#dutyFailures, this.#setAside, this.#slotsLost, this.#quotas],
+    ...[this.#clockOffset, this.#connections, this.#connectionsWaiting, this.#workers],
   ]
   readonly #byRequest = new Map<string, Distribution>()
   #read: (() => NodeReadings) | null = null
@@ -85,6 +90,10 @@ export class NodeMetrics {
 
   slotsLost(count: number): void {
     this.#slotsLost.of().value += count
+  }
+
+  quotaExceeded(quota: string): void {
+    this.#quotas.of(quota).value++
   }
 
   /** What to ask for figures that change by themselves. */

@@ -3,9 +3,11 @@
  * the functions in functions/), so a client that freezes cannot leave one half open. The time limits on the connection
  * lie below the leadership lease: a frozen leader cannot hold its shards' locks past it.
  */
+import type { CarillonError } from '@carillon/contract'
 import pg from 'pg'
 import { assert } from '../lib/assert.ts'
 import { ConnectionLostError, connectError, PostgresClient, type StatementConfig } from '../lib/postgres-client.ts'
+import { quotaExceeded, type Refusal, refusalOf } from './tenants/quota-exceeded.ts'
 import { mayRetryAtOnce } from './trouble.ts'
 
 const { Pool, types } = pg
@@ -48,6 +50,8 @@ export class Database {
   readonly #statementTimeoutMs: number
   readonly #virtualNow: (() => Date) | undefined
   #ended: Promise<unknown> | null = null
+  /** Called for each refusal because of a quota. */
+  onQuotaExceeded: (quota: Refusal['quota']) => void = () => {}
 
   constructor(options: DatabaseOptions) {
     this.#virtualNow = options.virtualNow
@@ -107,11 +111,19 @@ export class Database {
         return await this.#queryOnce<Row>(query)
       } catch (error) {
         if (tries < 10 && mayRetryAtOnce(error)) continue
+        const refusal = refusalOf(error)
+        if (refusal !== null) throw this.quotaExceeded(refusal)
         // From here the stack leads to the caller; where the answer was received, it leads to the socket.
         if (error instanceof pg.DatabaseError || error instanceof ConnectionLostError) Error.captureStackTrace(error)
         throw error
       }
     }
+  }
+
+  /** The error for a tenant that would exceed a quota; every refusal is counted here. */
+  quotaExceeded(refusal: Refusal): CarillonError {
+    this.onQuotaExceeded(refusal.quota)
+    return quotaExceeded(refusal)
   }
 
   /** As `pool.query` does it, but for errors of getting a connection, which are named as such. */

@@ -43,13 +43,16 @@ export async function createBatch(
     return { jobId: job.definition.jobId, state: 'ACTIVE', nextFireAt: each.due ? null : job.due }
   })
   const good = made.filter((each): each is Made => !('error' in each))
-  try {
-    await options.submitter.create({
+  const work = async () =>
+    options.submitter.create({
       actor: owner.actor,
       jobs: good.filter(({ due }) => due === null).map(({ job }) => job),
       submissions: good.flatMap(({ due, input }) => (due === null ? [] : [submissionOf(due, input)])),
       entry: await entryOf(once, items),
     })
+  const { quotas } = options
+  try {
+    await (quotas === undefined ? work() : quotas.submit({ tenant: owner.tenant, count: good.length }, work))
   } catch (error) {
     if (!wasTooSlow(error)) throw error
     const details = { message: 'the batch took too long to write; nothing was created', hint: 'Send fewer at a time' }

@@ -3,6 +3,7 @@
  * it fires). What is answered is made before the commit, so that a request repeated after a lost answer gets the same.
  */
 import { type EnqueueOptions, type JobInput, limits } from '@carillon/contract'
+import type { TenantQuotas } from '../admission/quotas.ts'
 import type { Submitter } from '../admission/submitter.ts'
 import { submissionId } from '../domain/identity.ts'
 import type { Jobs, PutJob } from '../jobs/jobs.ts'
@@ -45,6 +46,8 @@ export interface SubmissionsOptions {
   clock: Clock
   jobs: Jobs
   submitter: Submitter
+  /** Left out: nothing is counted. */
+  quotas?: Pick<TenantQuotas, 'submit'>
   activity?: Activity
 }
 
@@ -56,7 +59,14 @@ export class Submissions {
   }
 
   /** `payload` is JSON text. Throws AnsweredBefore if the request was. */
-  async create(owner: Owner, input: JobInput, payload: string | null, once?: Once<Created>): Promise<Created> {
+  create(owner: Owner, input: JobInput, payload: string | null, once?: Once<Created>): Promise<Created> {
+    const work = () => this.#create(owner, input, payload, once)
+    const { quotas } = this.#options
+    if (quotas === undefined) return work()
+    return quotas.submit({ tenant: owner.tenant, count: 1 }, work, ({ what }) => (what === 'CREATED' ? 1 : 0))
+  }
+
+  async #create(owner: Owner, input: JobInput, payload: string | null, once?: Once<Created>): Promise<Created> {
     const { clock, database, jobs, submitter } = this.#options
     if (input.dedupe !== undefined) return submitDeduped(this.#options, owner, input, payload, { once })
     if (!mayBeSubmission(input)) return this.#put(owner, input, payload, once)
@@ -94,7 +104,7 @@ export class Submissions {
     options: Omit<EnqueueOptions, 'dedupe'>,
   ): Promise<string[]> {
     const input = inputOf(target, tenant, options)
-    const { clock, jobs, submitter } = this.#options
+    const { clock, jobs, submitter, quotas } = this.#options
     const pool = await jobs.require(tenant, input)
     const asked = { tenant, payload: null, payloadsToCome: true, now: clock.now(), pool }
     const one = submissionOf(newTimedJob(input, asked), input)
@@ -102,7 +112,8 @@ export class Submissions {
       ...{ ...one, executionId: submissionId(one.runAt), payload },
       policy: withLimitKeys(one.policy, payload),
     }))
-    await submitter.submitAll(submissions)
+    const work = () => submitter.submitAll(submissions)
+    await (quotas === undefined ? work() : quotas.submit({ tenant, count: submissions.length }, work))
     return submissions.map(({ executionId }) => executionId)
   }
 

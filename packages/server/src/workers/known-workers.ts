@@ -69,7 +69,7 @@ export class KnownWorkers {
     const registered = await registerWorker(database, { ...named, nodeId, tenant: owner }, maxPools)
     if (registered.verdict === 'OTHERS') throw unknown(workerId)
     if (registered.verdict === 'FOREIGN_POOLS') throw notYours(named, registered.pools)
-    if (registered.verdict === 'TOO_MANY_POOLS') throw tooManyPools(maxPools)
+    if (registered.verdict === 'TOO_MANY_POOLS') throw tooManyPools(database, registered.limit)
     const { keys } = registered
     const registration = {
       ...named,
@@ -205,10 +205,12 @@ function unknown(workerId: string): CarillonError {
   })
 }
 
-export function tooManyPools(maxPools: number): CarillonError {
+/** `limit`: of the tenant, or of all tenants. */
+export function tooManyPools(database: Database, limit: number): CarillonError {
+  database.onQuotaExceeded('maxPools')
   return new CarillonError('POOL_LIMIT_REACHED', {
-    message: `the tenant would have more than ${maxPools} pools`,
-    hint: 'Delete pools that nothing uses, or ask the operator to raise maxPoolsPerTenant',
+    message: `the tenant would have more than ${limit} pools`,
+    hint: 'Delete pools that nothing uses, or ask the operator to raise maxPools of the tenant or maxPoolsPerTenant',
   })
 }
 

@@ -37,11 +37,11 @@ const largeMs = 4_000
 
 /**
  * False: nothing was written, because the key of a job was taken or the holder of the dedupe key has changed; look
- * again. Throws AnsweredBefore. See functions/submissions/create_work.sql.
+ * again. Throws AnsweredBefore, and QUOTA_EXCEEDED for more jobs than the tenant may have. See functions/submissions/create_work.sql.
  */
 export async function createWork(database: Database, work: NewWork): Promise<boolean> {
   const { jobs, actor, submissions = [], tags = [], entry = null, keyClaim } = work
-  const rows = await database.query<{ verdict: 'DONE' | 'ANSWERED' | 'AGAIN' }>(
+  const rows = await database.query<{ verdict: string }>(
     'create-work',
     'select carillon.create_work($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18) verdict',
     [
@@ -56,6 +56,7 @@ export async function createWork(database: Database, work: NewWork): Promise<boo
   )
   const { verdict } = rows[0]!
   if (verdict === 'ANSWERED') throw new AnsweredBefore()
+  if (verdict.startsWith('{')) throw database.quotaExceeded(JSON.parse(verdict))
   return verdict === 'DONE'
 }
 

@@ -1,11 +1,27 @@
-import type { Timed } from '@carillon/contract'
+import { type Quotas, quotaNames, type Timed } from '@carillon/contract'
 import type { Tenant } from '@carillon/contract/api'
 import type { Database } from '../database.ts'
 
 /** Its times are instants of PostgreSQL. */
 export type TenantRecord = Timed<Tenant, 'createdAt' | 'updatedAt', Date>
 
-const columns = 'name, weight, description, version, created_at "createdAt", updated_at "updatedAt"'
+/** Where each quota is kept. */
+const quotaColumns: Record<keyof Quotas, string> = {
+  maxJobs: 'max_jobs',
+  submissionsPerSec: 'submissions_per_sec',
+  maxPools: 'max_pools',
+  maxWorkers: 'max_workers',
+  maxIdempotencyKeys: 'max_idempotency_keys',
+  maxEventStreams: 'max_event_streams',
+}
+
+const columnsOf = (of: string) =>
+  [
+    ...['name', 'weight', 'description', 'version'].map((column) => of + column),
+    ...quotaNames.map((quota) => `${of}${quotaColumns[quota]} "${quota}"`),
+    ...[`${of}created_at "createdAt"`, `${of}updated_at "updatedAt"`],
+  ].join(', ')
+const columns = columnsOf('')
 
 /** By name, after `after`. Index: tenants_pkey. */
 export function readTenants(
@@ -42,7 +58,7 @@ export async function readWeights(database: Database): Promise<Map<string, numbe
   return new Map(rows.map(({ name, weight }) => [name, weight]))
 }
 
-export interface PutTenant {
+export interface PutTenant extends Quotas {
   name: string
   weight: number
   description: string | null
@@ -60,12 +76,11 @@ export interface TenantPut {
 /** See functions/administration/tenants.sql. */
 export async function putTenant(database: Database, put: PutTenant): Promise<TenantPut> {
   const { name, weight, description, version, actor } = put
+  const quotas = Object.fromEntries(quotaNames.map((quota) => [quotaColumns[quota], put[quota]]))
   const rows = await database.query<TenantRecord & { verdict: TenantPut['verdict']; name: string | null }>(
     'put-tenant',
-    `select verdict, (tenant).name, (tenant).weight, (tenant).description, (tenant).version,
-       (tenant).created_at "createdAt", (tenant).updated_at "updatedAt"
-     from carillon.put_tenant($1, $2, $3, $4, $5, $6)`,
-    [name, weight, description, version, actor, database.now],
+    `select verdict, ${columnsOf('(tenant).')} from carillon.declare_tenant($1, $2, $3, $4)`,
+    [JSON.stringify({ name, weight, description, ...quotas }), version, actor, database.now],
   )
   const { verdict, ...tenant } = rows[0]!
   return { verdict, tenant: tenant.name === null ? null : tenant }

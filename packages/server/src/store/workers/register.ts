@@ -14,7 +14,7 @@ export interface WorkerRow {
 export type Registered =
   | { verdict: 'REGISTERED'; keys: Record<string, string> }
   | { verdict: 'FOREIGN_POOLS'; pools: string[] }
-  | { verdict: 'TOO_MANY_POOLS' }
+  | { verdict: 'TOO_MANY_POOLS'; limit: number }
   | { verdict: 'OTHERS' }
 
 /** See functions/workers/register_worker.sql. OTHERS: the id is another tenant's worker. */
@@ -28,7 +28,8 @@ export async function registerWorker(database: Database, worker: WorkerRow, maxP
   const { claimed } = rows[0]!
   if (claimed === null) return { verdict: 'OTHERS' }
   if ('foreign' in claimed) return { verdict: 'FOREIGN_POOLS', pools: claimed.foreign }
-  return 'limit' in claimed ? { verdict: 'TOO_MANY_POOLS' } : { verdict: 'REGISTERED', keys: claimed.keys ?? {} }
+  if ('limit' in claimed) return { verdict: 'TOO_MANY_POOLS', limit: claimed.limit }
+  return { verdict: 'REGISTERED', keys: claimed.keys ?? {} }
 }
 
 export async function readWorker(database: Database, workerId: string): Promise<Omit<WorkerRow, 'nodeId'> | null> {

@@ -14,7 +14,8 @@ export const runDag = route(api.runDag, (request, services) =>
     const { params, body, headers, caller } = request
     const { once, textOf } = rendering(key, summaryText)
     const input = { ...body, traceparent: body.traceparent ?? traceparentOf(headers) }
-    return { status: 201, text: textOf(await startRun(services, caller, params.dagId, input, once)) }
+    const start = () => startRun(services, caller, params.dagId, input, once)
+    return { status: 201, text: textOf(await services.quotas.submit({ tenant: caller.tenant, count: 1 }, start)) }
   }),
 )
 
@@ -24,6 +25,7 @@ export const runSteps = route(api.runSteps, (request, services) =>
     const { body, headers, caller } = request
     const { once, textOf } = rendering(key, summaryText)
     const input = { ...body, traceparent: body.traceparent ?? traceparentOf(headers) }
-    return { status: 201, text: textOf(await startInlineRun(services, caller, input, once)) }
+    const start = () => startInlineRun(services, caller, input, once)
+    return { status: 201, text: textOf(await services.quotas.submit({ tenant: caller.tenant, count: 1 }, start)) }
   }),
 )

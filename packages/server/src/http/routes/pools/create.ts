@@ -18,7 +18,7 @@ export const createPool = route(api.createPool, async ({ body, caller }, service
   const wanted = { name, tenant: owner, actor: caller.actor, maxPools: workerSessions.maxPools }
   const claimed = await store.createPool(database, wanted)
   if ('foreign' in claimed) throw notYours(name)
-  if ('limit' in claimed) throw tooManyPools(claimed.limit)
+  if ('limit' in claimed) throw tooManyPools(database, claimed.limit)
   const { pool } = await findPool(name, caller, services)
   return claimed.born > 0 ? created(pool) : ok(pool)
 })

@@ -1,4 +1,4 @@
-import { CarillonError } from '@carillon/contract'
+import { CarillonError, type Quotas, quotaNames } from '@carillon/contract'
 import { api } from '@carillon/contract/api'
 import * as store from '../../../store/tenants/tenants.ts'
 import { everyTenant } from '../../auth/caller.ts'
@@ -11,7 +11,8 @@ export const putTenant = route(api.putTenant, async ({ params, headers, body, ca
   const name = params.tenant
   if (name === everyTenant) throw reservedName()
   const version = versionOf(headers) ?? null
-  const put = { name, weight, description, version, actor: caller.actor }
+  const quotas = Object.fromEntries(quotaNames.map((quota) => [quota, body[quota] ?? null])) as Quotas
+  const put = { name, weight, description, ...quotas, version, actor: caller.actor }
   const { verdict, tenant } = await store.putTenant(database, put)
   if (verdict === 'MISMATCH') throw tenantMismatch(tenant?.version ?? null, version!)
   if (verdict !== 'UNCHANGED') signals.publish({ kind: 'TENANTS' })

@@ -6,7 +6,8 @@
 -- p_skipped: occurrences that this change removes, recorded as SKIPPED: {id, nominal, due, reason, last, count}.
 -- p_audit: who did it, {actor, action, detail}; recorded in the same transaction.
 -- p_computed_at: what the caller took for now; what the job was until then is kept in job_spans.
--- Locks: schedules, its own rows in job_spans and followers, executions by id (of p_live), executions and endings for p_skipped.
+-- Locks: job_counts if the job goes or comes back, schedules, its own rows in job_spans and followers, executions by id (of p_live),
+-- executions and endings for p_skipped.
 -- After schedules, see closes_circle.
 create or replace function carillon.change_job(
   p_id uuid, p_version int, p_seen_state text, p_seen_due bigint, p_job jsonb, p_state text, p_nominal bigint, p_due bigint,
@@ -20,6 +21,12 @@ declare
   v_new carillon.jobs;
   v_live uuid[];
 begin
+  -- Before the schedule, see the order of locks. If nothing is done after all, the count is an upper bound still.
+  if p_seen_state not in ('ACTIVE', 'PAUSED') and p_state in ('ACTIVE', 'PAUSED') then
+    perform carillon.take_job_room(j.tenant, 1) from carillon.jobs j where j.job_id = p_id;
+  elsif p_seen_state in ('ACTIVE', 'PAUSED') and p_state not in ('ACTIVE', 'PAUSED') then
+    perform carillon.forget_job_count(j.tenant) from carillon.jobs j where j.job_id = p_id;
+  end if;
   perform from carillon.schedules s
   where s.job_id = p_id and s.version = p_version and s.due is not distinct from carillon.at(p_seen_due)
     -- A paused job has no due time: a concurrent change may already have recorded what this change is about to record.

@@ -1,14 +1,15 @@
 -- Creates jobs that have something to come. Each entry has the columns of carillon.jobs and, beside them, `nominal` and
 -- `due` in milliseconds, which one that follows another job does not have. A job whose key is taken already is left out; the caller looks
 -- again and changes that one. So is one that would follow itself, see closes_circle.
--- p_actor: who asks for them.
--- Locks: see closes_circle; its own rows, by key.
+-- p_actor: who asks for them. All are one tenant's: see take_job_room for its quota.
+-- Locks: see take_job_room, closes_circle; its own rows, by key.
 create or replace function carillon.create_jobs(p_jobs jsonb, p_actor text) returns setof uuid
 language plpgsql volatile
 as $$
 declare
   v_circular uuid[];
 begin
+  perform carillon.take_job_room(p_jobs #>> '{0,tenant}', jsonb_array_length(p_jobs));
   if jsonb_path_exists(p_jobs, '$[*] ? (@.after_job != null)') then
     v_circular := array(
       select j.job_id from (select * from jsonb_populate_recordset(null::carillon.jobs, p_jobs) j order by j.tenant) j

@@ -5,7 +5,7 @@ create or replace function carillon.pool_name(pool text) returns text
 
 -- Creates what is missing of a tenant's pools (null: of the installation's). Answers {"keys": {name: pool}, "born": n}; or
 -- {"foreign": [name]}: a tenant cannot take a name that the installation has, because its jobs may already go there; or {"limit": n}: the
--- tenant would have more than p_max. Of other tenants' pools nothing can be learned.
+-- tenant would have more than p_max, or than its quota. Of other tenants' pools nothing can be learned.
 -- Locks: an advisory lock of the tenant if something is missing, then its own rows.
 create or replace function carillon.claim_pools(
   p_tenant text, p_names text[], p_actor text, p_max int, p_now timestamptz default null)
@@ -15,6 +15,7 @@ as $$
 declare
   v_new text[];
   v_foreign text[];
+  v_max int;
 begin
   for v_round in 1..2 loop
     v_new := array(
@@ -30,9 +31,11 @@ begin
       where o.name = any (v_new) and (case when p_tenant is null then o.pool = o.name else o.tenant is null end) order by 1);
     if v_foreign <> '{}' then
       return jsonb_build_object('foreign', v_foreign);
-    elsif p_tenant is not null
-        and (select count(*) from carillon.pools o where o.tenant = p_tenant) + cardinality(v_new) > p_max then
-      return jsonb_build_object('limit', p_max);
+    elsif p_tenant is not null then
+      v_max := coalesce((select t.max_pools from carillon.tenants t where t.name = p_tenant), p_max);
+      if (select count(*) from carillon.pools o where o.tenant = p_tenant) + cardinality(v_new) > v_max then
+        return jsonb_build_object('limit', v_max);
+      end if;
     end if;
     with born as (
       insert into carillon.pools (pool, tenant)

@@ -3,8 +3,9 @@
 --
 -- p_entry: the request's Idempotency-Key and answer, see claim_answer. p_stand: the dedupe key, see take_stand:
 -- {tenant, key, seen, withdraw, id, firstAt, windowUntil}, and the enqueue in SQL that this settles: request {id, verdict}. p_jobs: see create_jobs; those that recur are in the audit. The rest: see
--- submit. Answers DONE; ANSWERED: the request was answered before; AGAIN: a key was taken since the caller looked.
--- Locks: idempotency, dedupe_requests, dedupes, what take_stand locks, its own rows by key.
+-- submit. Answers DONE; ANSWERED: the request was answered before; AGAIN: a key was taken since the caller looked; or, as JSON, the quota
+-- that the tenant would exceed.
+-- Locks: idempotency, dedupe_requests, job_counts, dedupes, what take_stand locks, its own rows by key.
 create or replace function carillon.create_work(
   p_entry jsonb, p_stand jsonb, p_actor text, p_jobs jsonb,
   p_ids uuid[], p_tenants text[], p_names text[], p_pools text[], p_lanes smallint[], p_handlers text[], p_tags bigint[],
@@ -16,6 +17,7 @@ as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_made uuid[];
+  v_refusal text;
 begin
   if not carillon.claim_answer(p_entry, v_now) then
     return 'ANSWERED';
@@ -27,6 +29,9 @@ begin
     if not found then
       return 'ANSWERED';
     end if;
+  end if;
+  if p_stand is not null and p_jobs is not null then
+    perform carillon.lock_job_count(p_jobs #>> '{0,tenant}');
   end if;
   if p_stand is not null and not carillon.take_stand(
       p_stand ->> 'tenant', p_stand ->> 'key', (p_stand ->> 'seen')::uuid, (p_stand ->> 'withdraw')::boolean,
@@ -52,6 +57,11 @@ begin
       p_policies, p_labels, p_traceparents, p_bodies, p_now);
   end if;
   return 'DONE';
-exception when sqlstate 'CA001' then
-  return 'AGAIN';   -- nothing of it has happened
+exception
+  when sqlstate 'CA001' then
+    return 'AGAIN';   -- nothing of it has happened
+  when sqlstate 'CA002' then
+    get stacked diagnostics v_refusal = pg_exception_detail;
+    perform carillon.note_job_count(v_refusal::jsonb);
+    return v_refusal;
 end $$;

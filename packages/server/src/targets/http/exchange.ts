@@ -32,6 +32,8 @@ export interface Answer {
 export interface Incoming extends Answer {
   /** It came from the origin of the target, which has the token. */
   bound: boolean
+  /** Where the request was redirected to. */
+  redirects: readonly URL[]
 }
 
 export interface ExchangeOptions {
@@ -45,7 +47,8 @@ const maxRedirects = 3
 
 export async function exchange(outgoing: Outgoing, options: ExchangeOptions): Promise<Incoming> {
   let { url } = outgoing
-  for (let redirects = 0; ; redirects++) {
+  const redirects: URL[] = []
+  for (;;) {
     const refusal = urlRefusal(url, options.rules)
     if (refusal) throw new PermanentError(`the target ${outgoing.urlRef === null ? refusal.message : refusal.discreet}`)
     const bound = url.origin === outgoing.url.origin
@@ -60,11 +63,13 @@ export async function exchange(outgoing: Outgoing, options: ExchangeOptions): Pr
       signal: options.signal,
     })
     if (statusCode !== 307 && statusCode !== 308) {
-      return { status: statusCode, headers, bound, ...(await readText(body, options.maxBytes)) }
+      return { status: statusCode, headers, bound, redirects, ...(await readText(body, options.maxBytes)) }
     }
     body.on('error', () => {}).destroy()
-    if (redirects === maxRedirects) throw new PermanentError(`the target redirects more than ${maxRedirects} times`)
+    if (redirects.length === maxRedirects)
+      throw new PermanentError(`the target redirects more than ${maxRedirects} times`)
     url = redirected(url, headers.location)
+    redirects.push(url)
   }
 }
 

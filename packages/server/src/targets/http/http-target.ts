@@ -46,7 +46,7 @@ export class HttpTargetRunner {
     checkAgain(this.#options.rules, { target: { http: target }, tenant: ctx.tenant })
     const secrets: string[] = []
     const outgoing = await this.#outgoing(target, ctx, secrets)
-    const redaction = new Redaction(secrets)
+    let redaction = new Redaction(secrets)
     const { origin, pathname } = outgoing.url
     const place = outgoing.urlRef ?? `${origin}${pathname}`
     const began = monotonicMs()
@@ -61,6 +61,8 @@ export class HttpTargetRunner {
       const answer = { dispatcher, rules: rules.urls, signal, maxBytes: limits.resultBytes }
       const incoming = await exchange(outgoing, answer)
       say(`${incoming.status}`)
+      // What a secret URL redirects to is as secret.
+      if (outgoing.urlRef !== null) redaction = new Redaction([...secrets, ...incoming.redirects.flatMap(partsOfUrl)])
       return judge({ ...incoming, text: redaction.cleanAnswer(incoming) }, ctx.now().getTime())
     } catch (error) {
       // A redirect may name a host that holds a secret.

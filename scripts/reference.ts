@@ -209,12 +209,18 @@ function typeOf(schema: Schema): string {
   if (schema.type === 'string')
     return `text${schema.maxLength ? ` of up to ${number(schema.maxLength)} characters` : ''}`
   if (schema.type === 'boolean') return 'true or false'
-  if (schema.patternProperties) return `object of texts${most(schema.maxProperties)}`
+  if (schema.patternProperties) return `object of ${valuesOf(schema)}${most(schema.maxProperties)}`
   if (schema.properties)
     return `object of ${Object.keys(schema.properties)
       .map((name) => `\`${name}\``)
       .join(', ')}`
   return 'any JSON'
+}
+
+/** What an object of any names holds. */
+function valuesOf({ patternProperties = {} }: Schema): string {
+  const kinds = Object.values(patternProperties).flatMap((value) => value.anyOf ?? [value])
+  return kinds.map((kind) => (kind.type === 'string' ? 'texts' : typeOf(kind).replace('object', 'objects'))).join(' or ')
 }
 
 function range({ type, minimum, maximum }: Schema): string {

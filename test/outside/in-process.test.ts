@@ -113,6 +113,15 @@ test('built-in targets run in process, by the rules of the operator', async () =
   await expect(carillon.createJob({ type: 'ONE_SHOT', target: secret })).rejects.toMatchObject({
     code: 'TARGET_NOT_ALLOWED',
   })
+  const tenantSecrets = { acme: ['env:ACME__*'] }
+  const globex = { databaseUrl: at.databaseUrl, tenant: 'globex', targets: { tenantSecrets }, logLevel: 'error' }
+  const other = await createCarillon(globex)
+  const hook = { http: { url: { secretRef: 'env:ACME__HOOK' } } }
+  await expect(other.createJob({ type: 'ONE_SHOT', target: hook })).rejects.toMatchObject({
+    code: 'TARGET_NOT_ALLOWED',
+    errors: [{ pointer: '/target/http/url' }],
+  })
+  await other.stop()
   const quiet = await createCarillon({ databaseUrl: at.databaseUrl, targets: { http: false }, logLevel: 'error' })
   await expect(quiet.createJob({ type: 'ONE_SHOT', target: secret })).rejects.toMatchObject({
     code: 'TARGET_NOT_ALLOWED',

@@ -15,6 +15,14 @@ describe('options of targets', () => {
     expect(settingsOf()).toBeUndefined()
   })
 
+  it('list secrets, for all tenants and for one', () => {
+    const args = ['--allow-secret', 'env:ALL_*', '--allow-tenant-secret', 'acme=env:ACME__*']
+    expect(settingsOf(...args, '--allow-tenant-secret', 'acme=file:/run/acme=1/*')).toEqual({
+      secrets: ['env:ALL_*'],
+      tenantSecrets: { acme: ['env:ACME__*', 'file:/run/acme=1/*'] },
+    })
+  })
+
   it('list clusters of Kafka, and topics for all of them or for one', () => {
     const args = ['--kafka-cluster', `main=${url}`, '--kafka-cluster', 'logs=env:LOGS', '--allow-topic', 'audit']
     expect(settingsOf(...args, '--allow-topic', 'main:orders.*')).toEqual({
@@ -36,6 +44,7 @@ describe('options of targets', () => {
 
   it.each([
     [['--kafka-cluster', 'main'], 'Give name=url'],
+    [['--allow-tenant-secret', 'env:ACME__*'], 'Give tenant=pattern'],
     [['--kafka-cluster', `main=${url}`], 'main has no topics'],
     [['--allow-topic', 'orders'], '--allow-topic goes with --kafka-cluster'],
     [['--kafka-cluster', `main=${url}`, '--allow-topic', 'other:x'], 'names a cluster that is not there'],

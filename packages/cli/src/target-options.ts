@@ -10,6 +10,7 @@ export interface TargetOptions {
   allowAddress?: string[]
   allowPort?: number[]
   allowSecret?: string[]
+  allowTenantSecret?: Record<string, string[]>
   allowCommand?: Record<string, string>
   signWith?: string[]
   kafkaCluster?: Record<string, string>
@@ -30,7 +31,16 @@ export function addTargetOptions(command: Command): Command {
       gather,
     )
     .option('--allow-port <number>', 'a port that HTTP targets may use (default: all); repeatable', gatherPort)
-    .option('--allow-secret <pattern>', 'secrets that targets may refer to, such as env:HOOK_*; repeatable', gather)
+    .option(
+      '--allow-secret <pattern>',
+      'secrets that targets of every tenant may refer to, such as env:HOOK_*; repeatable',
+      gather,
+    )
+    .option(
+      '--allow-tenant-secret <tenant=pattern>',
+      'secrets that targets of one tenant may refer to, such as acme=env:ACME__*; repeatable',
+      gatherTenantSecret,
+    )
     .option('--allow-command <name=path>', 'a program that shell targets may run; repeatable', gatherCommand)
     .option('--sign-with <reference>', 'a key that signs HTTP targets, such as env:HOOK_KEY; at most two', gather)
     .option(
@@ -55,12 +65,13 @@ export function addTargetOptions(command: Command): Command {
 }
 
 export function targetSettings(options: TargetOptions): Pick<ServeSettings, 'targets'> {
-  const { httpTargets, allowAddress, allowPort, allowSecret, allowCommand, signWith } = options
+  const { httpTargets, allowAddress, allowPort, allowSecret, allowTenantSecret, allowCommand, signWith } = options
   const targets = {
     ...(!httpTargets && { http: false }),
     ...(allowAddress && { allow: allowAddress }),
     ...(allowPort && { ports: allowPort }),
     ...(allowSecret && { secrets: allowSecret }),
+    ...(allowTenantSecret && { tenantSecrets: allowTenantSecret }),
     ...(allowCommand && { shell: allowCommand }),
     ...(signWith && { signWith }),
     ...kafkaSettings(options),
@@ -125,6 +136,13 @@ function gatherCluster(text: string, before: Record<string, string> = {}): Recor
 
 function gather(text: string, before: string[] = []): string[] {
   return [...before, text]
+}
+
+function gatherTenantSecret(text: string, before: Record<string, string[]> = {}): Record<string, string[]> {
+  const at = text.indexOf('=')
+  if (at < 1) throw new InvalidArgumentError('Give tenant=pattern, such as acme=env:ACME__*.')
+  const tenant = text.slice(0, at)
+  return { ...before, [tenant]: [...(before[tenant] ?? []), text.slice(at + 1)] }
 }
 
 function gatherPort(text: string, before: number[] = []): number[] {

@@ -1,5 +1,5 @@
 /** How jobs and executions look in a table, the same in every command. */
-import type { Execution, Job } from '@carillon/contract'
+import { type Execution, type Job, urlText } from '@carillon/contract'
 import type { Context } from './context.ts'
 import type { Column } from './table.ts'
 import { absolute, duration, relative } from './times.ts'
@@ -36,7 +36,7 @@ export function scheduleOf(job: Job): string {
 }
 
 export function targetOf({ target }: Pick<Job, 'target'>): string {
-  if (target.http) return `${target.http.method ?? 'POST'} ${target.http.url}`
+  if (target.http) return `${target.http.method ?? 'POST'} ${urlText(target.http.url)}`
   if (target.shell) return `shell ${[target.shell.command, ...(target.shell.args ?? [])].join(' ')}`
   if (target.kafka) return `kafka ${[target.kafka.cluster, target.kafka.topic].filter(Boolean).join('/')}`
   if (target.lambda) return `lambda ${target.lambda.functionArn.replace(/^arn:[^:]+:lambda:/, '')}`

@@ -87,6 +87,11 @@ export function fieldOf(pointer: string): string {
   return parts.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~')).join('.')
 }
 
+/** A name as a part of a JSON pointer. */
+export function pointerPart(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
 /** A detail as a sentence: it names its field unless the message does. */
 export function sentenceOf({ pointer, message }: ErrorDetail): string {
   const field = pointer === undefined ? '' : fieldOf(pointer)

@@ -131,3 +131,8 @@ export const builtInKinds = ['http', 'shell', 'kafka', 'lambda', 'dag'] as const
 export type BuiltInKind = (typeof builtInKinds)[number]
 export type BuiltInTarget = Pick<WireJobInput['target'], BuiltInKind>
 export const targetFields = ['pool', 'handler', ...builtInKinds] as readonly string[]
+
+/** The URL of an HTTP target in one line: the reference, if it is a secret. */
+export function urlText(url: NonNullable<WireJobInput['target']['http']>['url']): string {
+  return typeof url === 'string' ? url : url.secretRef
+}

@@ -44,7 +44,7 @@ export class RetryLater extends Error {
  * ```
  */
 export class PermanentError extends Error {
-  override readonly name = 'PermanentError'
+  override readonly name: string = 'PermanentError'
   readonly [permanent] = true
 }
 

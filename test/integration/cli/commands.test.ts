@@ -10,7 +10,7 @@ const at = () => ({ env: { CARILLON_URL: node.url } })
 const greet = defineHandler<{ name: string }>({ name: 'greet' })
 
 beforeAll(async () => {
-  node = await httpNode()
+  node = await httpNode({ targets: { secrets: ['env:COMMANDS_TEST_*'] } })
   const greeting = implementHandler(greet, (ctx) => {
     ctx.log(`\u001b[31mred\u001b[0m ${ctx.payload.name}`)
     if (ctx.payload.name === 'nobody') throw new Error('there is nobody')
@@ -69,6 +69,22 @@ describe('jobs', () => {
     const one = await carillon(['jobs', 'versions', 'versioned', '--limit', '1'], at())
     expect(one.stdout).toContain('"0 3 * * *" -> "0 4 * * *"')
     expect(one.stderr).toContain('There are more')
+  })
+
+  it('takes a reference for a URL that is a secret', async () => {
+    const flags = ['--key', 'hook', '--cron', '0 3 * * *', '--http']
+    const refused = await carillon(['jobs', 'create', ...flags, 'env:PATH'], at())
+    expect(refused).toMatchObject({ exitCode: 1, stdout: '' })
+    expect(refused.stderr).toContain('env:PATH is not allowed')
+    const created = await carillon(['jobs', 'create', ...flags, 'env:COMMANDS_TEST_HOOK', '--json'], at())
+    expect(created.json()).toMatchObject([{ target: { http: { url: { secretRef: 'env:COMMANDS_TEST_HOOK' } } } }])
+    expect((await carillon(['jobs', 'get', 'hook'], at())).stdout).toContain('POST env:COMMANDS_TEST_HOOK')
+    const input =
+      'managedBy: hooks\njobs:\n  - key: hook\n    type: CRON\n    schedule: "0 3 * * *"\n    target: { http: { url: { secretRef: "env:COMMANDS_TEST_HOOK" } } }\n'
+    const claimed = await carillon(['apply', '-f', '-', '--yes'], { ...at(), input })
+    expect(claimed.exitCode).toBe(0)
+    const again = await carillon(['apply', '-f', '-', '--yes'], { ...at(), input })
+    expect(again.stdout).toContain('1 unchanged')
   })
 
   it('takes a definition from stdin, and one that is wrong is refused with what to do', async () => {

@@ -26,7 +26,10 @@ export function registerCreate(jobs: Command): void {
     .option('--key <key>', 'unique; creating it again changes nothing, or updates it')
     .option('--handler <name>', 'what a worker runs')
     .option('--pool <name>', 'whose workers run it')
-    .option('--http <url>', 'call this URL instead of a handler')
+    .option(
+      '--http <url>',
+      'call this URL instead of a handler; env:NAME or file:/path if the URL is a secret of the node',
+    )
     .option('--dag <graph>', 'start a run of this graph, by its id or key')
     .addOption(new Option('--cron <expression>', 'on a cron schedule').conflicts(['every', 'at', 'in', 'after']))
     .addOption(
@@ -163,7 +166,7 @@ function targetOf({
   http,
   dag,
 }: Pick<CreateOptions, 'handler' | 'pool' | 'http' | 'dag'>): WireJobInput['target'] {
-  if (http !== undefined) return { http: { url: http } }
+  if (http !== undefined) return { http: { url: /^(env|file):/.test(http) ? { secretRef: http } : http } }
   if (dag !== undefined) return { dag }
   return { handler, ...(pool !== undefined && { pool }) }
 }

@@ -16,7 +16,9 @@ const SecretRef = Type.Object(
 
 export const HttpTarget = Type.Object(
   {
-    url: Type.String({ minLength: 1, maxLength: 2_000, description: 'Where the request goes: http or https.' }),
+    url: Type.Union([Type.String({ minLength: 1, maxLength: 2_000 }), SecretRef], {
+      description: 'Where the request goes: http or https; or a reference, if the URL is a secret itself.',
+    }),
     method: Type.Optional(Word(httpMethods, { default: 'POST', description: 'The method of the request.' })),
     headers: Type.Optional(
       Type.Record(
@@ -28,6 +30,14 @@ export const HttpTarget = Type.Object(
           description: 'Headers of the request: texts, or references to secrets.',
         },
       ),
+    ),
+    bodySecrets: Type.Optional(
+      Type.Record(Type.String({ pattern: '^(/[A-Za-z0-9_.$@:-]{1,100}){1,8}$' }), SecretRef, {
+        maxProperties: 20,
+        additionalProperties: false,
+        description:
+          'Secrets in members of the body, by their place such as `/auth/token`. They are put there when the request is sent; objects on the way are made, what the payload has in the place is replaced.',
+      }),
     ),
     signWith: Type.Optional(
       Type.Array(SecretRef, {
@@ -47,6 +57,13 @@ export const ShellTarget = Type.Object(
       Type.Array(Type.String({ maxLength: 4_000, pattern: '^[^\\u0000]*$' }), {
         maxItems: 100,
         description: 'Arguments after those the operator gave it.',
+      }),
+    ),
+    env: Type.Optional(
+      Type.Record(Type.String({ pattern: '^SECRET_[A-Z0-9_]{1,100}$' }), SecretRef, {
+        maxProperties: 20,
+        additionalProperties: false,
+        description: 'Secrets in variables of the program’s environment; their names begin with `SECRET_`.',
       }),
     ),
   },

@@ -2,7 +2,8 @@
 import { CarillonError, checkOptions } from '@carillon/contract'
 import { defaultPrefix, type KafkaPlace, kafkaPlace } from './kafka-place.ts'
 import { NamePatterns, partsOf } from './name-patterns.ts'
-import { isWellFormed, type SecretRefs, SecretUnavailable } from './secret-refs.ts'
+import { isWellFormed } from './secret-patterns.ts'
+import { type SecretRefs, SecretUnavailable } from './secret-refs.ts'
 
 export interface KafkaClusterSettings {
   /** `kafka://host:9092`, `kafkas://user:password@host:9092`, or a reference to it: `env:NAME`, `file:/path`. */

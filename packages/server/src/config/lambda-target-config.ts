@@ -3,7 +3,7 @@ import { CarillonError, checkOptions } from '@carillon/contract'
 import { parseFunctionArn } from '../domain/function-arn.ts'
 import { isLoopback } from './loopback.ts'
 import { NamePatterns, partsOf } from './name-patterns.ts'
-import { isWellFormed } from './secret-refs.ts'
+import { isWellFormed } from './secret-patterns.ts'
 
 export interface LambdaSettings {
   /** ARNs of functions, or how they begin: `arn:aws:lambda:eu-west-1:123456789012:function:orders-*`. */

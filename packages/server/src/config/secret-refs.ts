@@ -1,70 +1,118 @@
 /**
- * References to secrets (`env:NAME`, `file:/path`), resolved when they are needed and nowhere kept. What must stay true: no
- * more can be read than the operator's prefixes allow, and neither an error nor a log line holds a value.
+ * References to secrets (`env:NAME`, `file:/path`), resolved when they are needed and nowhere kept. What must stay true: a
+ * tenant can read no more than the operator's prefixes allow it, and neither an error nor a log line holds a value.
  */
 import { open, realpath, stat } from 'node:fs/promises'
-import { dirname, normalize, sep } from 'node:path'
+import { sep } from 'node:path'
 import { CarillonError } from '@carillon/contract'
+import {
+  directoryOf,
+  isWellFormed,
+  matches,
+  nameOf,
+  overlap,
+  type SecretPattern,
+  secretPattern,
+} from './secret-patterns.ts'
 
 const maxBytes = 64 * 1024
-const variable = /^[A-Za-z_][A-Za-z0-9_]*$/
-
-interface Pattern {
-  scheme: 'env' | 'file'
-  /** What the reference begins with, or is if `whole`. */
-  start: string
-  whole: boolean
-}
 
 /** A reference that cannot be resolved now. The message names the reference, never what it stands for. */
 export class SecretUnavailable extends Error {
   override readonly name = 'SecretUnavailable'
 }
 
+/** A reference that the operator does not allow. */
+export class SecretRefused extends Error {
+  override readonly name = 'SecretRefused'
+}
+
+/** For whom a reference is resolved: a tenant, or the operator, whose own references need no prefix. */
+export type SecretReader = { tenant: string } | { trusted: true }
+
 export class SecretRefs {
-  readonly #patterns: Pattern[]
+  readonly #shared: readonly SecretPattern[]
+  readonly #byTenant: ReadonlyMap<string, readonly SecretPattern[]>
 
-  /** `prefixes` such as `env:CARILLON_SECRET_*` and `file:/run/secrets/*`. */
-  constructor(prefixes: readonly string[]) {
-    this.#patterns = prefixes.map(patternOf)
+  /** Prefixes such as `env:CARILLON_SECRET_*` and `file:/run/secrets/*`: for all tenants, and for one each. */
+  constructor(shared: readonly string[], byTenant: Readonly<Record<string, readonly string[]>> = {}) {
+    this.#shared = shared.map((text) => secretPattern(text, 'secrets'))
+    this.#byTenant = new Map(
+      Object.entries(byTenant).map(([tenant, texts]) => [
+        tenant,
+        texts.map((text) => secretPattern(text, `tenantSecrets/${tenant}`)),
+      ]),
+    )
+    this.#refuseOverlaps()
   }
 
-  allows(ref: string): boolean {
-    return isWellFormed(ref) && this.#patternOf(ref) !== undefined
+  allows(ref: string, tenant: string): boolean {
+    return isWellFormed(ref) && this.#patternOf(ref, tenant) !== undefined
   }
 
-  /** `trusted`: the operator's own reference, which needs no prefix. */
-  async resolve(ref: string, options: { trusted?: boolean } = {}): Promise<string> {
-    const pattern = this.#patternOf(ref)
-    if (!isWellFormed(ref) || (!pattern && !options.trusted)) throw new SecretUnavailable(`${ref} is not allowed here`)
+  /** What a tenant may refer to, for people. */
+  allowedTo(tenant: string): string[] {
+    return this.#patternsOf(tenant).map(({ text }) => text)
+  }
+
+  async resolve(ref: string, reader: SecretReader): Promise<string> {
+    const pattern = 'tenant' in reader ? this.#patternOf(ref, reader.tenant) : undefined
+    if (!isWellFormed(ref) || (!pattern && 'tenant' in reader)) {
+      throw new SecretRefused(`${ref} is not allowed here`)
+    }
     const name = nameOf(ref)
-    const value = ref.startsWith('env:') ? process.env[name] : await this.#readFile(ref, name, pattern)
+    const value = ref.startsWith('env:') ? process.env[name] : await readSecretFile(ref, name, pattern)
     if (value === undefined || value === '') throw new SecretUnavailable(`${ref} is not set on this node`)
     return value
   }
 
-  #patternOf(ref: string): Pattern | undefined {
-    const name = nameOf(ref)
-    return this.#patterns.find(
-      ({ scheme, start, whole }) =>
-        ref.startsWith(`${scheme}:`) && (whole ? name === start : name.startsWith(start) && name.length > start.length),
-    )
+  #patternsOf(tenant: string): SecretPattern[] {
+    return [...this.#shared, ...(this.#byTenant.get(tenant) ?? [])]
   }
 
-  async #readFile(ref: string, path: string, pattern: Pattern | undefined): Promise<string> {
-    try {
-      const real = await realpath(path)
-      // A link may lead elsewhere within the allowed directory, as mounted secrets do, but not out of it.
-      if (pattern && !pattern.whole && !real.startsWith(within(await realpath(directoryOf(pattern))))) {
-        throw new SecretUnavailable(`${ref} leads out of what is allowed`)
+  #patternOf(ref: string, tenant: string): SecretPattern | undefined {
+    return this.#patternsOf(tenant).find((pattern) => matches(pattern, ref))
+  }
+
+  /**
+   * What is for one tenant must not be readable by another through a prefix that begins alike: `env:A_*` would allow tenant a what
+   * `env:A_B_*` allows tenant a_b. Exactly the same one for two tenants is meant.
+   */
+  #refuseOverlaps(): void {
+    const tenants = [...this.#byTenant]
+    for (const [at, [tenant, own]] of tenants.entries()) {
+      const others = tenants.slice(0, at).flatMap(([other, theirs]) => theirs.map((each) => [other, each] as const))
+      for (const pattern of own) {
+        const shared = this.#shared.find((each) => overlap(each, pattern))
+        if (shared) throw ambiguous(tenant, pattern, `${shared.text} of targets.secrets, which is for all tenants`)
+        const found = others.find(([, each]) => each.text !== pattern.text && overlap(each, pattern))
+        if (found) throw ambiguous(tenant, pattern, `${found[1].text} of tenant ${found[0]}`)
       }
-      return await readText(real)
-    } catch (error) {
-      if (error instanceof SecretUnavailable) throw error
-      throw new SecretUnavailable(
-        `${ref} cannot be read on this node (${(error as { code?: string }).code ?? 'unknown'})`,
-      )
     }
+  }
+}
+
+function ambiguous(tenant: string, { text }: SecretPattern, other: string): CarillonError {
+  return new CarillonError('CONFIG_INVALID', {
+    pointer: `/targets/tenantSecrets/${tenant}`,
+    message: `targets.tenantSecrets.${tenant} has ${text}, which overlaps with ${other}`,
+    hint: 'Choose prefixes of which none begins as another one: env:ACME__* and env:ACME_EU__*',
+  })
+}
+
+async function readSecretFile(ref: string, path: string, pattern: SecretPattern | undefined): Promise<string> {
+  try {
+    const real = await realpath(path)
+    // A link may lead elsewhere within the allowed directory, as mounted secrets do, but not out of it.
+    if (pattern && !pattern.whole && !real.startsWith(within(await realpath(directoryOf(pattern))))) {
+      throw new SecretRefused(`${ref} leads out of what is allowed`)
+    }
+    return await readText(real)
+  } catch (error) {
+    if (error instanceof SecretRefused) throw error
+    throw new SecretUnavailable(
+      `${ref} cannot be read on this node (${(error as { code?: string }).code ?? 'unknown'})`,
+    )
   }
 }
 
@@ -82,38 +130,6 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-/** What could name a variable or an absolute path without detours. */
-export function isWellFormed(ref: string): boolean {
-  const name = nameOf(ref)
-  if (ref.startsWith('env:')) return variable.test(name)
-  return ref.startsWith('file:') && name.startsWith('/') && normalize(name) === name && !name.includes('\0')
-}
-
-function patternOf(text: string): Pattern {
-  const whole = !text.endsWith('*')
-  const start = nameOf(whole ? text : text.slice(0, -1))
-  const scheme = text.startsWith('env:') ? 'env' : 'file'
-  const broad = scheme === 'env' ? start === '' : start === '' || start === '/'
-  // Made into a reference that it would allow, it must be one.
-  const known = text.startsWith(`${scheme}:`)
-  if (!known || broad || start.includes('*') || !isWellFormed(`${scheme}:${start}${whole ? '' : 'x'}`)) {
-    throw new CarillonError('CONFIG_INVALID', {
-      pointer: '/targets/secrets',
-      message: `${text} is not a prefix of secrets`,
-      hint: 'Use such as env:CARILLON_SECRET_* or file:/run/secrets/*',
-    })
-  }
-  return { scheme, start, whole }
-}
-
-function directoryOf({ start }: Pattern): string {
-  return start.endsWith('/') ? start : dirname(start)
-}
-
 function within(directory: string): string {
   return directory.endsWith(sep) ? directory : directory + sep
-}
-
-function nameOf(ref: string): string {
-  return ref.slice(ref.indexOf(':') + 1)
 }

@@ -24,7 +24,7 @@ describe('what targets may do', () => {
       maxRequestSec: 900,
     })
     expect(config.shell.size).toBe(0)
-    expect(config.secrets.allows('env:HOME')).toBe(false)
+    expect(config.secrets.allows('env:HOME', 'default')).toBe(false)
   })
 
   it('is frozen, and programs find no more of our environment than they need', () => {
@@ -65,6 +65,12 @@ describe('what targets may do', () => {
     [{ ports: 80 }, '/targets/ports'],
     [{ concurrency: 0 }, '/targets/concurrency'],
     [{ secrets: ['env:*'] }, '/targets/secrets'],
+    [{ secrets: [7] }, '/targets/secrets'],
+    [{ tenantSecrets: ['env:A_*'] }, '/targets/tenantSecrets'],
+    [{ tenantSecrets: { '': ['env:A_*'] } }, '/targets/tenantSecrets'],
+    [{ tenantSecrets: { acme: 'env:A_*' } }, '/targets/tenantSecrets/acme'],
+    [{ tenantSecrets: { acme: ['env:*'] } }, '/targets/tenantSecrets/acme'],
+    [{ secrets: ['env:A*'], tenantSecrets: { acme: ['env:ACME__*'] } }, '/targets/tenantSecrets/acme'],
     [{ signWith: ['a key'] }, '/targets/signWith'],
     [{ signWith: ['env:A', 'env:B', 'env:C'] }, '/targets/signWith'],
     [{ shell: { sh: 'sh' } }, '/targets/shell/sh'],

@@ -5,7 +5,8 @@ import { isAbsolute } from 'node:path'
 import { CarillonError, checkOptions } from '@carillon/contract'
 import { type KafkaClusterConfig, type KafkaClusterSettings, kafkaTargetConfig } from './kafka-target-config.ts'
 import { type LambdaConfig, type LambdaSettings, lambdaTargetConfig } from './lambda-target-config.ts'
-import { isWellFormed, SecretRefs } from './secret-refs.ts'
+import { isWellFormed } from './secret-patterns.ts'
+import { SecretRefs } from './secret-refs.ts'
 
 export interface TargetSettings {
   /** Requests to HTTP targets. On unless false. */
@@ -14,8 +15,10 @@ export interface TargetSettings {
   allow?: string[]
   /** The ports HTTP targets may use. All unless given. */
   ports?: number[]
-  /** Which secrets targets may refer to: `env:CARILLON_SECRET_*`, `file:/run/secrets/*`. None unless given. */
+  /** Which secrets targets of every tenant may refer to: `env:CARILLON_SECRET_*`, `file:/run/secrets/*`. None unless given. */
   secrets?: string[]
+  /** Which secrets targets of one tenant may refer to besides, by its name: `{ acme: ['env:ACME__*'] }`. Prefixes may not overlap. */
+  tenantSecrets?: Record<string, string[]>
   /** References to the keys that sign requests of jobs that name none; two while a key is being replaced. */
   signWith?: string[]
   /** Programs that shell targets may run, by the name jobs use. None unless given: then there are no shell targets. */
@@ -48,6 +51,7 @@ export interface TargetConfig {
 
 const known: Record<keyof TargetSettings, true> = {
   ...{ http: true, allow: true, ports: true, secrets: true, signWith: true, shell: true, concurrency: true },
+  tenantSecrets: true,
   ...{ kafka: true, lambda: true, maxRequestSec: true },
 }
 
@@ -76,7 +80,7 @@ export function targetConfig(settings: TargetSettings = {}): TargetConfig {
     http,
     allow,
     ports: settings.ports === undefined ? null : new Set(ports),
-    secrets: new SecretRefs(list('secrets', settings.secrets)),
+    secrets: new SecretRefs(list('secrets', settings.secrets), tenantSecrets(settings.tenantSecrets)),
     signWith,
     shell: new Map(Object.entries(shell)),
     shellEnvironment: environment(),
@@ -85,6 +89,17 @@ export function targetConfig(settings: TargetSettings = {}): TargetConfig {
     concurrency,
     maxRequestSec,
   })
+}
+
+function tenantSecrets(given: Record<string, string[]> = {}): Record<string, string[]> {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw invalid('tenantSecrets', 'must be an object of tenants and lists', "Such as { acme: ['env:ACME__*'] }")
+  }
+  for (const [tenant, patterns] of Object.entries(given)) {
+    if (tenant === '') throw invalid('tenantSecrets', 'has a tenant without a name')
+    list(`tenantSecrets/${tenant}`, patterns)
+  }
+  return given
 }
 
 function environment(): Record<string, string> {

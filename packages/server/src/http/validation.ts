@@ -81,7 +81,10 @@ function detailOf({ keyword, instancePath, params, message, parentSchema, data }
   switch (keyword) {
     case 'additionalProperties': {
       const known = Object.keys((parentSchema?.properties as object | undefined) ?? {})
-      return unknownOption(params.additionalProperty, known, pointer)
+      const detail = unknownOption(params.additionalProperty, known, pointer)
+      // Any name of a certain form: the description says which.
+      const { patternProperties, description } = parentSchema ?? {}
+      return patternProperties && description ? { ...detail, hint: description } : detail
     }
     case 'required':
       return requiredField(pointer, params.missingProperty, parentSchema)

@@ -207,7 +207,7 @@ export class Jobs {
   async requirePlace(tenant: string, { target }: Pick<JobInput, 'target'>): Promise<string> {
     const builtIn = target && builtInOf(target)
     if (!builtIn) return this.#options.pools.require(tenant, target?.pool ?? defaults.pool)
-    this.#options.targets.check(builtIn)
+    this.#options.targets.check(builtIn, tenant)
     if (builtIn.dag !== undefined) await requireGraph(this.#options.database, tenant, builtIn.dag)
     return placeOf(target).pool
   }

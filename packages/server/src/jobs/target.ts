@@ -26,8 +26,8 @@ export interface Place {
 
 /** What the operator allows. The default is nothing but workers' handlers. */
 export interface TargetRules {
-  /** Throws TARGET_NOT_ALLOWED for what may not be. */
-  check(target: BuiltInTarget): void
+  /** Throws TARGET_NOT_ALLOWED for what may not be, or not for this tenant. */
+  check(target: BuiltInTarget, tenant: string): void
 }
 
 export const workersOnly: TargetRules = {

@@ -81,7 +81,7 @@ export async function builtInWorker(options: BuiltInWorkerOptions): Promise<Buil
     closing.push(() => dispatcher.destroy())
   }
   if (config.shell.size > 0) {
-    const shell = new ShellTargetRunner({ programs: config.shell, environment: config.shellEnvironment })
+    const shell = new ShellTargetRunner({ programs: config.shell, environment: config.shellEnvironment, secrets })
     register('shell', (ctx) => shell.run(ctx))
   }
   if (config.kafka.size > 0) {

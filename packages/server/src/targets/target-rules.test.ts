@@ -6,7 +6,7 @@ const url = 'https://example.com/hook'
 
 function refused(target: object, settings: TargetSettings = {}): [code: string, ...pointers: (string | undefined)[]] {
   try {
-    new OperatorRules(targetConfig(settings)).check(target)
+    new OperatorRules(targetConfig(settings)).check(target, 'acme')
   } catch (error) {
     const { code, errors } = error as { code: string; errors: { pointer?: string }[] }
     return [code, ...errors.map(({ pointer }) => pointer)]
@@ -85,6 +85,49 @@ describe('an HTTP target', () => {
     expect(refused({ http }, { secrets: ['env:S_*', 'env:PATH', 'file:/etc/shadow'] })).toEqual(['OK'])
   })
 
+  it('may be secret as a whole, in members of its body and in its keys', () => {
+    const http = {
+      url: { secretRef: 'env:S_URL' },
+      bodySecrets: { '/auth/token': { secretRef: 'env:S_TOKEN' } },
+      signWith: [{ secretRef: 'env:S_NEW' }, { secretRef: 'env:S_OLD' }],
+    }
+    expect(refused({ http }, { secrets: ['env:S_*'] })).toEqual(['OK'])
+    expect(refused({ http }, { tenantSecrets: { acme: ['env:S_*'] } })).toEqual(['OK'])
+    expect(refused({ http }, { tenantSecrets: { globex: ['env:S_*'] } })).toEqual([
+      'TARGET_NOT_ALLOWED',
+      '/target/http/url',
+      '/target/http/bodySecrets/~1auth~1token',
+      '/target/http/signWith/0',
+      '/target/http/signWith/1',
+    ])
+  })
+
+  it('says which secrets are allowed', () => {
+    const rules = new OperatorRules(targetConfig({ secrets: ['env:S_*'], tenantSecrets: { acme: ['env:ACME__*'] } }))
+    const http = { url: { secretRef: 'env:PATH' } }
+    const details = (check: () => void) => {
+      try {
+        check()
+      } catch (error) {
+        return (error as { errors: object[] }).errors
+      }
+      return []
+    }
+    expect(details(() => rules.check({ http }, 'acme'))).toMatchObject([
+      { message: 'env:PATH is not allowed', hint: 'Allowed are env:S_*, env:ACME__*' },
+    ])
+    expect(details(() => rules.check({ http }, 'globex'))).toMatchObject([{ hint: 'Allowed are env:S_*' }])
+  })
+
+  it('has no secret within another', () => {
+    const secret = { secretRef: 'env:S_A' }
+    const bodySecrets = { '/a/b': secret, '/a': secret, '/ab': secret }
+    expect(refused({ http: { url, bodySecrets } }, { secrets: ['env:S_*'] })).toEqual([
+      'VALIDATION',
+      '/target/http/bodySecrets/~1a~1b',
+    ])
+  })
+
   it('can be turned off', () => {
     expect(refused({ http: { url } }, { http: false })).toEqual(['TARGET_NOT_ALLOWED', '/target/http'])
   })
@@ -95,6 +138,12 @@ describe('a shell target', () => {
     expect(refused({ shell: { command: 'sh' } })).toEqual(['TARGET_NOT_ALLOWED', '/target/shell'])
     const settings = { shell: { sh: '/bin/sh' } }
     expect(refused({ shell: { command: 'sh' } }, settings)).toEqual(['OK'])
+    const env = { SECRET_KEY: { secretRef: 'env:S_KEY' } }
+    expect(refused({ shell: { command: 'sh', env } }, { ...settings, secrets: ['env:S_*'] })).toEqual(['OK'])
+    expect(refused({ shell: { command: 'sh', env } }, settings)).toEqual([
+      'TARGET_NOT_ALLOWED',
+      '/target/shell/env/SECRET_KEY',
+    ])
     expect(refused({ shell: { command: '/bin/sh' } }, settings)).toEqual([
       'TARGET_NOT_ALLOWED',
       '/target/shell/command',

@@ -6,10 +6,13 @@ import { type BuiltInTarget, CarillonError, type ErrorDetail } from '@carillon/c
 import type { TargetConfig } from '../config/target-config.ts'
 import { targetsOff } from '../domain/built-in-targets.ts'
 import { addressRules } from './http/address-rules.ts'
+import { bodySecretProblems } from './http/body-secrets.ts'
 import { type HttpTarget, headerProblems } from './http/header-rules.ts'
 import { parseUrl, type UrlRules, urlRefusal } from './http/url-rules.ts'
 import { clusterNameOf, type KafkaTarget, kafkaProblems } from './kafka/kafka-rules.ts'
 import { type LambdaTarget, lambdaProblems } from './lambda/lambda-rules.ts'
+import { httpSecrets, type PlacedRef, shellSecrets } from './referred-secrets.ts'
+import type { ShellTarget } from './shell/shell-target.ts'
 
 export class OperatorRules {
   readonly urls: UrlRules
@@ -21,36 +24,47 @@ export class OperatorRules {
   }
 
   /** Throws VALIDATION for what cannot be, TARGET_NOT_ALLOWED for what may not. */
-  check({ http, shell, kafka, lambda }: BuiltInTarget): void {
-    if (http) this.#checkHttp(http)
-    if (shell) this.#checkShell(shell.command)
+  check({ http, shell, kafka, lambda }: BuiltInTarget, tenant: string): void {
+    if (http) this.#checkHttp(http, tenant)
+    if (shell) this.#checkShell(shell, tenant)
     if (kafka) this.#checkKafka(kafka)
     if (lambda) this.#checkLambda(lambda)
   }
 
-  #checkHttp(target: HttpTarget): void {
+  #checkHttp(target: HttpTarget, tenant: string): void {
     if (!this.#config.http) throw targetsOff('http')
-    const url = parseUrl(target.url)
-    const problems = headerProblems(target.headers ?? {})
-    if (!(url instanceof URL)) problems.unshift({ pointer: '/target/http/url', message: url.message, hint: url.hint })
+    // One that is a secret is known only when the request is sent.
+    const url = typeof target.url === 'string' ? parseUrl(target.url) : null
+    const problems = [...headerProblems(target.headers ?? {}), ...bodySecretProblems(target.bodySecrets ?? {})]
+    const pointer = '/target/http/url'
+    const isUrl = url instanceof URL
+    if (url !== null && !isUrl) problems.unshift({ pointer, message: url.message, hint: url.hint })
     if (problems.length > 0) throw new CarillonError('VALIDATION', problems)
-    const refusal = urlRefusal(url as URL, this.urls)
-    const refusals: ErrorDetail[] = refusal
-      ? [{ pointer: '/target/http/url', message: refusal.message, hint: refusal.hint }]
-      : []
-    for (const [pointer, ref] of refsOf(target)) {
-      if (this.#config.secrets.allows(ref)) continue
-      refusals.push({ pointer, message: `${ref} is not allowed`, hint: 'Ask the operator which prefixes are' })
-    }
+    const refusal = isUrl ? urlRefusal(url, this.urls) : null
+    const refusals: ErrorDetail[] = refusal ? [{ pointer, message: refusal.message, hint: refusal.hint }] : []
+    refusals.push(...this.#refusedSecrets(httpSecrets(target), tenant))
     if (refusals.length > 0) throw refused(refusals)
   }
 
-  #checkShell(command: string): void {
+  #checkShell(target: ShellTarget, tenant: string): void {
     const { shell } = this.#config
     if (shell.size === 0) throw targetsOff('shell')
-    if (shell.has(command)) return
-    const message = `${command} is not on the operator’s list`
-    throw refused({ pointer: '/target/shell/command', message, hint: `There are ${[...shell.keys()].join(', ')}` })
+    if (!shell.has(target.command)) {
+      const message = `${target.command} is not on the operator’s list`
+      throw refused({ pointer: '/target/shell/command', message, hint: `There are ${[...shell.keys()].join(', ')}` })
+    }
+    const refusals = this.#refusedSecrets(shellSecrets(target), tenant)
+    if (refusals.length > 0) throw refused(refusals)
+  }
+
+  #refusedSecrets(refs: readonly PlacedRef[], tenant: string): ErrorDetail[] {
+    const { secrets } = this.#config
+    const allowed = secrets.allowedTo(tenant)
+    const hint =
+      allowed.length === 0 ? 'The operator allows this tenant none: ask for one' : `Allowed are ${allowed.join(', ')}`
+    return refs
+      .filter(({ ref }) => !secrets.allows(ref, tenant))
+      .map(({ pointer, ref }) => ({ pointer, message: `${ref} is not allowed`, hint }))
   }
 
   #checkKafka(target: KafkaTarget): void {
@@ -78,17 +92,6 @@ export class OperatorRules {
     const message = `${target.functionArn} is not on the operator’s list`
     throw refused({ pointer: '/target/lambda/functionArn', message, hint: `Allowed are ${lambda.functions}` })
   }
-}
-
-function refsOf(target: HttpTarget): [pointer: string, ref: string][] {
-  const headers = Object.entries(target.headers ?? {}).flatMap(([name, value]): [string, string][] =>
-    typeof value === 'string' ? [] : [[`/target/http/headers/${name}`, value.secretRef]],
-  )
-  const keys = (target.signWith ?? []).map(({ secretRef }, n): [string, string] => [
-    `/target/http/signWith/${n}`,
-    secretRef,
-  ])
-  return [...headers, ...keys]
 }
 
 function refused(detail: ErrorDetail | ErrorDetail[]): CarillonError {

@@ -8,7 +8,7 @@ import type { Incoming } from './exchange.ts'
 const now = Date.UTC(2030, 0, 1)
 
 function answer(status: number, more: Partial<Incoming> = {}): Incoming {
-  return { status, headers: {}, text: '', truncated: false, bound: true, ...more }
+  return { status, headers: {}, text: '', truncated: false, bound: true, redirects: [], ...more }
 }
 function thrown(incoming: Incoming): unknown {
   try {

@@ -12,9 +12,12 @@ import type { AddressRules } from './address-rules.ts'
 /** The name may be mended, and resolve to a public address next time. */
 export class AddressRefused extends Error {
   override readonly name = 'AddressRefused'
+  /** What kind of address it is. */
+  readonly what: string
 
   constructor(host: string, address: string, what: string) {
     super(`${host} resolves to ${address}, which is ${what}: the operator does not allow it`)
+    this.what = what
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * One request and its answer, over at most three redirects. Only 307 and 308 are followed, since they keep method and body.
- * What belongs to this target alone (the job's headers, the signature, the token) does not go to another origin, and
- * nothing goes from https to http.
+ * What belongs to this target alone (the job's headers, the signature, the token, secrets in the body) does not go to another origin,
+ * and nothing goes from https to http. If the URL is a secret, no error holds a part of it, or of where it redirects to.
  */
 import { PermanentError } from '@carillon/sdk'
 import { type Dispatcher, request } from 'undici'
@@ -15,6 +15,10 @@ export interface Outgoing {
   /** Sent to the origin of the target only. */
   boundHeaders: Record<string, string>
   body: string | null
+  /** The body holds secrets: it goes to the origin of the target only. */
+  boundBody: boolean
+  /** The reference to the URL, if that is a secret. */
+  urlRef: string | null
 }
 
 export interface Answer {
@@ -28,6 +32,8 @@ export interface Answer {
 export interface Incoming extends Answer {
   /** It came from the origin of the target, which has the token. */
   bound: boolean
+  /** Where the request was redirected to. */
+  redirects: readonly URL[]
 }
 
 export interface ExchangeOptions {
@@ -41,10 +47,14 @@ const maxRedirects = 3
 
 export async function exchange(outgoing: Outgoing, options: ExchangeOptions): Promise<Incoming> {
   let { url } = outgoing
-  for (let redirects = 0; ; redirects++) {
+  const redirects: URL[] = []
+  for (;;) {
     const refusal = urlRefusal(url, options.rules)
-    if (refusal) throw new PermanentError(`the target ${refusal.message}`)
+    if (refusal) throw new PermanentError(`the target ${outgoing.urlRef === null ? refusal.message : refusal.discreet}`)
     const bound = url.origin === outgoing.url.origin
+    if (!bound && outgoing.boundBody) {
+      throw new PermanentError('the target redirects to another origin, where the secrets of its body may not go')
+    }
     const { statusCode, headers, body } = await request(url, {
       method: outgoing.method,
       headers: bound ? { ...outgoing.headers, ...outgoing.boundHeaders } : outgoing.headers,
@@ -53,11 +63,13 @@ export async function exchange(outgoing: Outgoing, options: ExchangeOptions): Pr
       signal: options.signal,
     })
     if (statusCode !== 307 && statusCode !== 308) {
-      return { status: statusCode, headers, bound, ...(await readText(body, options.maxBytes)) }
+      return { status: statusCode, headers, bound, redirects, ...(await readText(body, options.maxBytes)) }
     }
     body.on('error', () => {}).destroy()
-    if (redirects === maxRedirects) throw new PermanentError(`the target redirects more than ${maxRedirects} times`)
+    if (redirects.length === maxRedirects)
+      throw new PermanentError(`the target redirects more than ${maxRedirects} times`)
     url = redirected(url, headers.location)
+    redirects.push(url)
   }
 }
 

@@ -1,5 +1,5 @@
 /** Which headers a job may set itself, and what a value may be. */
-import type { ErrorDetail, WireJobInput } from '@carillon/contract'
+import { type ErrorDetail, pointerPart, type WireJobInput } from '@carillon/contract'
 
 export type HttpTarget = NonNullable<WireJobInput['target']['http']>
 export type HeaderValue = NonNullable<HttpTarget['headers']>[string]
@@ -18,7 +18,7 @@ export function canBeHeader(value: string): boolean {
 export function headerProblems(headers: NonNullable<HttpTarget['headers']>): ErrorDetail[] {
   const seen = new Set<string>()
   return Object.entries(headers).flatMap(([name, value]): ErrorDetail[] => {
-    const pointer = `/target/http/headers/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    const pointer = `/target/http/headers/${pointerPart(name)}`
     const lower = name.toLowerCase()
     const twice = seen.has(lower)
     seen.add(lower)

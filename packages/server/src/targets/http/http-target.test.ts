@@ -1,5 +1,7 @@
 import { Deferred, PermanentError, RetryLater, verifyWebhook } from '@carillon/sdk'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { SecretUnavailable } from '../../config/secret-refs.ts'
+import type { TargetSettings } from '../../config/target-config.ts'
 import { TargetFailed } from '../target-failed.ts'
 import { type TestServer, testServer, trial } from './http-target.test-support.ts'
 
@@ -80,7 +82,9 @@ describe('a request', () => {
   it('waits for a secret that is not there, and names it', async () => {
     await using http = trial({ ...here, secrets: ['env:TARGET_TEST_*'] })
     const target = { url: server.url, headers: { 'X-A': { secretRef: 'env:TARGET_TEST_MISSING' } } }
-    await expect(http.run(target)).rejects.toEqual(new TargetFailed('env:TARGET_TEST_MISSING is not set on this node'))
+    await expect(http.run(target)).rejects.toEqual(
+      new SecretUnavailable('env:TARGET_TEST_MISSING is not set on this node'),
+    )
     process.env.TARGET_TEST_MISSING = 'two\nlines'
     await expect(http.run(target)).rejects.toThrow('the value of X-A has characters that a header cannot hold')
     expect(server.received).toEqual([])
@@ -102,6 +106,140 @@ describe('a request', () => {
     await expect.poll(() => silent.received.length).toBe(1)
     stopping.abort(new Error('stop now'))
     await expect(running).rejects.toThrow('stop now')
+  })
+})
+
+describe('secrets of a request', () => {
+  const tenant = { tenantSecrets: { acme: ['env:TARGET_TEST_*'] } }
+  const ref = (name: string) => ({ secretRef: `env:TARGET_TEST_${name}` })
+  const failure = (running: Promise<unknown>) =>
+    running.then(
+      () => expect.unreachable(),
+      (error: Error) => error,
+    )
+  let echo: TestServer
+  beforeEach(async () => {
+    echo = await testServer(({ url, body }, response) => {
+      if (url.startsWith('/away/')) response.writeHead(307, { location: process.env.TARGET_TEST_AWAY }).end()
+      else response.writeHead(url.includes('fail') ? 500 : 200).end(JSON.stringify({ url, body }))
+    })
+  })
+  afterEach(async () => {
+    await echo[Symbol.asyncDispose]()
+    for (const name of Object.keys(process.env)) if (name.startsWith('TARGET_TEST_')) delete process.env[name]
+  })
+
+  it('may be its whole URL, of which nothing is shown but the reference', async () => {
+    process.env.TARGET_TEST_URL = `${echo.url}/hooks/0123456789abcdef?key=fedcba9876543210`
+    await using http = trial({ ...here, ...tenant })
+    const { body } = await http.run({ url: ref('URL') })
+    expect(echo.received[0]!.url).toBe('/hooks/0123456789abcdef?key=fedcba9876543210')
+    expect(body).toEqual({ url: '[secret]', body: 'null' })
+    expect(http.log).toEqual([expect.stringMatching(/^POST env:TARGET_TEST_URL: 200 after \d+ ms$/)])
+    process.env.TARGET_TEST_URL = `${echo.url}/hooks/fail/0123456789abcdef`
+    expect((await failure(http.run({ url: ref('URL') }))).message).toContain('answered 500: {"url":"[secret]"')
+    process.env.TARGET_TEST_URL = 'http://127.0.0.1:9/0123456789abcdef'
+    const refused = await failure(http.run({ url: ref('URL') }))
+    expect(refused).toEqual(new TargetFailed('no answer from env:TARGET_TEST_URL (ECONNREFUSED)'))
+  })
+
+  it.each<[string, string, TargetSettings?]>([
+    ['http://169.254.169.254/latest/0123456789', 'leads to an address that is link-local'],
+    ['http://localhost:8080/0123456789', 'leads to an address that is loopback'],
+    ['https://[::ffff:10.0.0.1]/0123456789', 'leads to an address that is private'],
+    ['https://example.com:8443/0123456789', 'uses a port that the operator does not allow', { ports: [443] }],
+    ['ftp://example.com/0123456789', 'is neither http nor https'],
+    ['https://user:0123456789@example.com/', 'has a user name or password'],
+    ['0123456789', 'is not a URL'],
+  ])('that are the URL %s are checked as any other', async (url, why, settings = {}) => {
+    process.env.TARGET_TEST_URL = url
+    await using http = trial({ ...tenant, ...settings })
+    const error = await failure(http.run({ url: ref('URL') }))
+    expect(error).toEqual(new TargetFailed(`the URL in env:TARGET_TEST_URL ${why}`))
+    expect(http.log).toEqual([])
+  })
+
+  it('that are the URL of a name are checked where they are connected to', async () => {
+    process.env.TARGET_TEST_URL = 'http://hidden-name.example/0123456789'
+    await using http = trial(tenant, (_, __, callback) => callback(null, [{ address: '10.0.0.1', family: 4 }]))
+    expect(await failure(http.run({ url: ref('URL') }))).toEqual(
+      new TargetFailed('env:TARGET_TEST_URL leads to an address that is private: the operator does not allow it'),
+    )
+    expect(http.log.join()).not.toContain('hidden')
+  })
+
+  it('are not shown by a redirect to where it may not go', async () => {
+    process.env.TARGET_TEST_URL = `${echo.url}/away/0123456789abcdef`
+    process.env.TARGET_TEST_AWAY = 'http://10.9.8.7/0123456789abcdef'
+    await using http = trial({ ...here, ...tenant })
+    const error = await failure(http.run({ url: ref('URL') }))
+    expect(error).toBeInstanceOf(PermanentError)
+    expect(error.message).toBe('the target leads to an address that is private')
+    process.env.TARGET_TEST_KEY = '0123456789abcdef'
+    process.env.TARGET_TEST_AWAY = 'http://0123456789abcdef.localhost:1/'
+    await using strict = trial({ ...here, ...tenant, allow: ['127.0.0.1'], ports: [echo.port] })
+    const target = { url: `${echo.url}/away/`, headers: { 'X-Key': ref('KEY') } }
+    expect((await failure(strict.run(target))).message).toBe('the target uses port 1')
+    await using named = trial({ ...here, ...tenant }, (_, __, callback) =>
+      callback(null, [{ address: '10.0.0.1', family: 4 }]),
+    )
+    process.env.TARGET_TEST_AWAY = 'http://0123456789abcdef.example/'
+    const resolved = await failure(named.run(target))
+    expect(resolved.message).toBe(
+      '[secret].example resolves to 10.0.0.1, which is private: the operator does not allow it',
+    )
+  })
+
+  it('may be members of its body, which is signed with them and goes to no other origin', async () => {
+    process.env.TARGET_TEST_TOKEN = 'body-token-0123456789'
+    process.env.TARGET_TEST_KEY = 'signing-key'
+    await using http = trial({ ...here, ...tenant })
+    const target = { url: echo.url, bodySecrets: { '/auth/token': ref('TOKEN') }, signWith: [ref('KEY')] }
+    const payload = { amount: 1, auth: { user: 'u' }, like: { secretRef: 'env:PATH' } }
+    const { body: answered } = await http.run(target, { payload })
+    const { headers, body } = echo.received[0]!
+    expect(JSON.parse(body)).toEqual({ ...payload, auth: { user: 'u', token: 'body-token-0123456789' } })
+    expect(verifyWebhook({ secrets: ['signing-key'], headers, body })).toBeTruthy()
+    expect(JSON.stringify(answered)).not.toContain('body-token')
+    await http.run({ ...target, method: 'DELETE' })
+    expect(echo.received[1]!.body).toBe('{"auth":{"token":"body-token-0123456789"}}')
+    expect((await failure(http.run(target, { payload: [1] }))).message).toContain('no member /auth/token')
+    await using other = await testServer((_, response) => response.end())
+    process.env.TARGET_TEST_AWAY = other.url
+    const error = await failure(http.run({ ...target, url: `${echo.url}/away/` }))
+    expect(error).toBeInstanceOf(PermanentError)
+    expect(error.message).toBe('the target redirects to another origin, where the secrets of its body may not go')
+    expect(other.received).toEqual([])
+  })
+
+  it.each<[string, object]>([
+    ['its URL', { url: ref('URL') }],
+    ['a header', { headers: { 'X-A': ref('URL') } }],
+    ['its body', { bodySecrets: { '/a': ref('URL') } }],
+    ['a key', { signWith: [ref('URL')] }],
+  ])('in %s are for their tenant only, and retried while they are missing', async (_, part) => {
+    await using http = trial({ ...here, ...tenant })
+    const target = { url: echo.url, ...part }
+    expect(await failure(http.run(target))).toEqual(
+      new SecretUnavailable('env:TARGET_TEST_URL is not set on this node'),
+    )
+    process.env.TARGET_TEST_URL = `${echo.url}/hooks/0123456789abcdef`
+    await http.run(target)
+    const error = await failure(http.run(target, { tenant: 'globex' }))
+    expect(error).toMatchObject({ name: 'TargetNotAllowed' })
+    expect(error).toBeInstanceOf(PermanentError)
+    expect(error.message).toContain('env:TARGET_TEST_URL is not allowed')
+    expect(echo.received).toHaveLength(1)
+  })
+
+  it('are cut off an answer that was cut within them', async () => {
+    process.env.TARGET_TEST_KEY = '0123456789abcdef'
+    const size = 262_144 - 10
+    await using cutting = await testServer((_, response) => response.end(`${'x'.repeat(size)}0123456789abcdef`))
+    await using http = trial({ ...here, ...tenant })
+    const { body, truncated } = await http.run({ url: cutting.url, headers: { 'X-Key': ref('KEY') } })
+    expect(truncated).toBe(true)
+    expect((body as string).endsWith('x')).toBe(true)
   })
 })
 

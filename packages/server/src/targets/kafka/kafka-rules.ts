@@ -1,5 +1,5 @@
 /** What a Kafka target may be, and which cluster it means. */
-import type { ErrorDetail, WireJobInput } from '@carillon/contract'
+import { type ErrorDetail, pointerPart, type WireJobInput } from '@carillon/contract'
 
 export type KafkaTarget = NonNullable<WireJobInput['target']['kafka']>
 
@@ -24,9 +24,8 @@ export function kafkaProblems({ topic, headers }: KafkaTarget): ErrorDetail[] {
   }
   for (const name of Object.keys(headers ?? {})) {
     if (!ours.test(name)) continue
-    const escaped = name.replaceAll('~', '~0').replaceAll('/', '~1')
     problems.push({
-      pointer: `/target/kafka/headers/${escaped}`,
+      pointer: `/target/kafka/headers/${pointerPart(name)}`,
       message: `${name} is set by Carillon`,
       hint: 'Leave it out',
     })

@@ -13,7 +13,7 @@ import { clusterNameOf, type KafkaTarget } from './kafka-rules.ts'
 import { Producers, type Published } from './producers.ts'
 
 export interface KafkaTargetOptions {
-  rules: { check(target: BuiltInTarget): void }
+  rules: { check(target: BuiltInTarget, tenant: string): void }
   clusters: ReadonlyMap<string, KafkaClusterConfig>
   secrets: SecretRefs
   /** What brokers show of us. */
@@ -49,7 +49,7 @@ export class KafkaTargetRunner {
     const target = (ctx.target as { kafka?: KafkaTarget } | null)?.kafka
     if (!target) throw new PermanentError('the execution has no Kafka target')
     const { rules, clusters, maxRequestSec } = this.#options
-    checkAgain(rules, { kafka: target }, { elsewhere: true })
+    checkAgain(rules, { target: { kafka: target }, tenant: ctx.tenant, elsewhere: true })
     const cluster = clusterNameOf(target, clusters)
     const { topic } = target
     const began = monotonicMs()

@@ -3,6 +3,7 @@ import { JsonText } from '@carillon/contract'
 import { type HandlerContext, PermanentError, RetryLater } from '@carillon/sdk'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { LambdaSettings } from '../../config/lambda-target-config.ts'
+import { SecretUnavailable } from '../../config/secret-refs.ts'
 import { targetConfig } from '../../config/target-config.ts'
 import { context } from '../http/http-target.test-support.ts'
 import { TargetFailed } from '../target-failed.ts'
@@ -172,7 +173,7 @@ describe('the node’s keys', () => {
   it('that are missing may be there at the next attempt', async () => {
     const missing = { ...credentials, sessionToken: 'file:/nowhere/token' }
     const error = await thrown(run({}, {}, { credentials: missing }))
-    expect(error).toBeInstanceOf(TargetFailed)
+    expect(error).toBeInstanceOf(SecretUnavailable)
     expect(error.message).toBe('file:/nowhere/token cannot be read on this node (ENOENT)')
   })
 })

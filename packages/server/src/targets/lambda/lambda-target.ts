@@ -13,8 +13,8 @@ import { givenTo } from '../given.ts'
 import type { HttpResult } from '../http/answer.ts'
 import { type Answer, readText } from '../http/exchange.ts'
 import { failureText } from '../http/failure-text.ts'
-import { Redaction } from '../http/redaction.ts'
 import { checkAgain, resolveSecret } from '../operator-check.ts'
+import { Redaction } from '../redaction.ts'
 import { TargetFailed } from '../target-failed.ts'
 import { judgeInvocation } from './answer.ts'
 import { clientContext, executionFacts } from './client-context.ts'
@@ -22,7 +22,7 @@ import type { LambdaTarget } from './lambda-rules.ts'
 import { type AwsKeys, encodeStrictly, signRequest } from './signature.ts'
 
 export interface LambdaTargetOptions {
-  rules: { check(target: BuiltInTarget): void }
+  rules: { check(target: BuiltInTarget, tenant: string): void }
   config: LambdaConfig
   secrets: SecretRefs
   dispatcher: Dispatcher
@@ -47,7 +47,7 @@ export class LambdaTargetRunner {
   async run(ctx: HandlerContext): Promise<HttpResult | JsonText> {
     const target = (ctx.target as { lambda?: LambdaTarget } | null)?.lambda
     if (!target) throw new PermanentError('the execution has no Lambda target')
-    checkAgain(this.#options.rules, { lambda: target }, { elsewhere: true })
+    checkAgain(this.#options.rules, { target: { lambda: target }, tenant: ctx.tenant, elsewhere: true })
     ctx.signal.throwIfAborted()
     const keys = await this.#keys()
     const redaction = new Redaction([keys.secretAccessKey, ...(keys.sessionToken ? [keys.sessionToken] : [])])
@@ -56,7 +56,7 @@ export class LambdaTargetRunner {
       ctx.log(redaction.clean(`${target.functionArn}: ${what} after ${Math.round(monotonicMs() - began)} ms`))
     const answer = await this.#invoke(target, ctx, { keys, say })
     say(`${answer.status} (request ${answer.headers['x-amzn-requestid'] ?? 'unknown'})`)
-    return judgeInvocation({ ...answer, text: redaction.clean(answer.text) }, ctx.now().getTime())
+    return judgeInvocation({ ...answer, text: redaction.cleanAnswer(answer) }, ctx.now().getTime())
   }
 
   async #invoke(

@@ -220,7 +220,9 @@ function typeOf(schema: Schema): string {
 /** What an object of any names holds. */
 function valuesOf({ patternProperties = {} }: Schema): string {
   const kinds = Object.values(patternProperties).flatMap((value) => value.anyOf ?? [value])
-  return kinds.map((kind) => (kind.type === 'string' ? 'texts' : typeOf(kind).replace('object', 'objects'))).join(' or ')
+  return kinds
+    .map((kind) => (kind.type === 'string' ? 'texts' : typeOf(kind).replace('object', 'objects')))
+    .join(' or ')
 }
 
 function range({ type, minimum, maximum }: Schema): string {

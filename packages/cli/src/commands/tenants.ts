@@ -4,10 +4,11 @@ import { act, type Context } from '../context.ts'
 import { limitOption, list } from '../pages.ts'
 import { printable } from '../table.ts'
 import { when } from '../times.ts'
+import { registerTenantUsage } from './usage.ts'
 
 /** `carillon tenants …` */
 export function registerTenants(program: Command): void {
-  const tenants = program.command('tenants').description('tenants that are declared: list, get, put, delete')
+  const tenants = program.command('tenants').description('tenants that are declared: list, get, put, delete, usage')
   tenants
     .command('list')
     .description('tenants by name, with the weight of their share')
@@ -27,6 +28,7 @@ export function registerTenants(program: Command): void {
     .description('take back the declaration of a tenant that has nothing any more')
     .option('--if-version <number>', 'only if it is still at this version', wholeNumber)
     .action(act(remove))
+  registerTenantUsage(tenants)
 }
 
 function wholeNumber(text: string): number {

@@ -36,7 +36,7 @@ export const ofOperation = linksTo('operationId', ['getOperation', 'cancelOperat
 export const ofWorker = linksTo('workerId', ['getWorker', 'leaseExecutions', 'reportExecutions', 'deregisterWorker'])
 export const ofPool = linksTo('name', ['pausePool', 'resumePool', 'scalePool'])
 
-export const ofTenant = linksTo('tenant', ['getTenant', 'putTenant', 'deleteTenant'], 'name')
+export const ofTenant = linksTo('tenant', ['getTenant', 'putTenant', 'deleteTenant', 'getTenantUsage'], 'name')
 
 /** `field`: where in the answer the id is. */
 function linksTo(id: string, operationIds: string[], field = id): Links {

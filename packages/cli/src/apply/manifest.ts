@@ -22,7 +22,7 @@ export interface Manifest {
 }
 
 const fields = ['managedBy', 'tenants', 'pools', 'jobs', 'dags']
-const tenantFields = ['name', 'weight', 'description']
+const tenantFields = ['name', 'weight', 'description', 'jitterSec']
 
 type Check = (input: unknown) => readonly ErrorDetail[]
 export interface Checks {
@@ -136,13 +136,19 @@ function checkTenant(tenant: unknown): ErrorDetail[] {
   const problems = Object.keys(tenant)
     .filter((field) => !tenantFields.includes(field))
     .map((field) => unknownOption(field, tenantFields))
-  const { name, weight = 1, description = null } = tenant
+  const { name, weight = 1, description = null, jitterSec = null } = tenant
   const { min, max } = ranges.tenantWeight
   if (!isName(name)) problems.push({ pointer: '/name', message: 'must be a name' })
   if (!Number.isInteger(weight) || (weight as number) < min || (weight as number) > max)
     problems.push({ pointer: '/weight', message: `must be a whole number from ${min} to ${max}` })
   if (description !== null && (typeof description !== 'string' || description === ''))
     problems.push({ pointer: '/description', message: 'must be a text' })
+  const jitter = ranges.tenantJitterSec
+  if (
+    jitterSec !== null &&
+    !(Number.isInteger(jitterSec) && (jitterSec as number) >= jitter.min && (jitterSec as number) <= jitter.max)
+  )
+    problems.push({ pointer: '/jitterSec', message: `must be a whole number from ${jitter.min} to ${jitter.max}` })
   return problems
 }
 

@@ -16,7 +16,8 @@ export async function tenantPlanOf(node: NodeClient, tenants: readonly DeclaredT
   const plan: TenantPlan = { create: [], change: [], unchanged: [] }
   for (const wanted of tenants) {
     const tenant = await tenantOf(node, wanted.name)
-    const differences = tenant && changedFields({ ...tenant }, { weight: 1, description: null, ...wanted })
+    const differences =
+      tenant && changedFields({ ...tenant }, { weight: 1, description: null, jitterSec: null, ...wanted })
     if (!tenant || !differences) plan.create.push(wanted)
     else if (differences.length > 0) plan.change.push({ wanted, tenant, differences })
     else plan.unchanged.push(tenant)

@@ -19,6 +19,7 @@ export function registerTenants(program: Command): void {
     .command('put <name>')
     .description('declare a tenant, or change it: what is not given has its default')
     .option('--weight <number>', 'its share beside other tenants, 1 to 1000; 1 unless given', wholeNumber)
+    .option('--jitter <seconds>', 'jitter of its schedules that say none', wholeNumber)
     .option('--description <text>', 'what it is')
     .option('--if-version <number>', 'only if it is still at this version', wholeNumber)
     .addHelpText('after', '\nExample:\n  $ carillon tenants put acme --weight 3')
@@ -57,12 +58,18 @@ async function get(context: Context, _: unknown, name: string): Promise<void> {
 
 interface PutOptions {
   weight?: number
+  jitter?: number
   description?: string
   ifVersion?: number
 }
 
-async function put(context: Context, { weight, description, ifVersion }: PutOptions, name: string): Promise<void> {
-  const body = { ...(weight !== undefined && { weight }), ...(description !== undefined && { description }) }
+async function put(
+  context: Context,
+  { ifVersion, jitter: jitterSec, ...said }: PutOptions,
+  name: string,
+): Promise<void> {
+  const { weight, description } = said
+  const body = { weight, description, jitterSec }
   show(context, await context.node.call('putTenant', { params: { tenant: name }, headers: ifMatch(ifVersion), body }))
 }
 
@@ -80,6 +87,7 @@ function show({ out, now }: Context, tenant: Tenant): void {
   out.record(tenant, [
     ['tenant', tenant.name],
     ['weight', tenant.weight],
+    ['jitter', tenant.jitterSec === null ? null : `${tenant.jitterSec} s`],
     ['description', tenant.description],
     ['version', tenant.version],
     ['declared', when(tenant.createdAt, now())],

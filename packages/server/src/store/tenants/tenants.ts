@@ -5,7 +5,9 @@ import type { Database } from '../database.ts'
 /** Its times are instants of PostgreSQL. */
 export type TenantRecord = Timed<Tenant, 'createdAt' | 'updatedAt', Date>
 
-const columns = 'name, weight, description, version, created_at "createdAt", updated_at "updatedAt"'
+const columnsOf = (of: string) =>
+  `${of}name, ${of}weight, ${of}description, ${of}jitter_sec "jitterSec", ${of}version, ${of}created_at "createdAt", ${of}updated_at "updatedAt"`
+const columns = columnsOf('')
 
 /** By name, after `after`. Index: tenants_pkey. */
 export function readTenants(
@@ -42,10 +44,21 @@ export async function readWeights(database: Database): Promise<Map<string, numbe
   return new Map(rows.map(({ name, weight }) => [name, weight]))
 }
 
+/** The default of its schedules; null: it has none. Index: tenants_pkey. */
+export async function readDefaultJitter(database: Database, name: string): Promise<number | null> {
+  const rows = await database.query<{ jitterSec: number | null }>(
+    'read-tenant-jitter',
+    'select jitter_sec "jitterSec" from carillon.tenants where name = $1',
+    [name],
+  )
+  return rows[0]?.jitterSec ?? null
+}
+
 export interface PutTenant {
   name: string
   weight: number
   description: string | null
+  jitterSec: number | null
   /** Null: whichever there is. */
   version: number | null
   actor: string
@@ -59,13 +72,11 @@ export interface TenantPut {
 
 /** See functions/administration/tenants.sql. */
 export async function putTenant(database: Database, put: PutTenant): Promise<TenantPut> {
-  const { name, weight, description, version, actor } = put
+  const { name, weight, description, jitterSec, version, actor } = put
   const rows = await database.query<TenantRecord & { verdict: TenantPut['verdict']; name: string | null }>(
     'put-tenant',
-    `select verdict, (tenant).name, (tenant).weight, (tenant).description, (tenant).version,
-       (tenant).created_at "createdAt", (tenant).updated_at "updatedAt"
-     from carillon.put_tenant($1, $2, $3, $4, $5, $6)`,
-    [name, weight, description, version, actor, database.now],
+    `select verdict, ${columnsOf('(tenant).')} from carillon.declare_tenant($1, $2, $3, $4)`,
+    [JSON.stringify({ name, weight, description, jitter_sec: jitterSec }), version, actor, database.now],
   )
   const { verdict, ...tenant } = rows[0]!
   return { verdict, tenant: tenant.name === null ? null : tenant }

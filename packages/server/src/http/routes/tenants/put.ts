@@ -7,11 +7,11 @@ import { created, ok, route } from '../../route.ts'
 import { tenantMismatch } from './get.ts'
 
 export const putTenant = route(api.putTenant, async ({ params, headers, body, caller }, { database, signals }) => {
-  const { weight = 1, description = null } = body
+  const { weight = 1, description = null, jitterSec = null } = body
   const name = params.tenant
   if (name === everyTenant) throw reservedName()
   const version = versionOf(headers) ?? null
-  const put = { name, weight, description, version, actor: caller.actor }
+  const put = { name, weight, description, jitterSec, version, actor: caller.actor }
   const { verdict, tenant } = await store.putTenant(database, put)
   if (verdict === 'MISMATCH') throw tenantMismatch(tenant?.version ?? null, version!)
   if (verdict !== 'UNCHANGED') signals.publish({ kind: 'TENANTS' })

@@ -1,43 +1,58 @@
--- Declares a tenant, or changes what is declared. Answers CREATED, UPDATED or UNCHANGED and the tenant as it is now; or MISMATCH if a
--- version was asked for and there is another one, or none.
+-- What is declared about a tenant, for the audit: what it does not have is left out.
+create or replace function carillon.tenant_detail(p_tenant carillon.tenants) returns jsonb
+language sql immutable
+as $$
+  select jsonb_build_object('weight', p_tenant.weight, 'description', p_tenant.description) || jsonb_strip_nulls(jsonb_build_object(
+    'jitterSec', p_tenant.jitter_sec))
+$$;
+
+-- Declares a tenant, or changes what is declared. p_declared has the columns of carillon.tenants. Answers CREATED, UPDATED or UNCHANGED and
+-- the tenant as it is now; or MISMATCH if a version was asked for and there is another one, or none.
 -- Locks: the tenant's row.
-create or replace function carillon.put_tenant(
-  p_name text, p_weight int, p_description text, p_version int, p_actor text, p_now timestamptz default null)
+create or replace function carillon.declare_tenant(p_declared jsonb, p_version int, p_actor text, p_now timestamptz default null)
 returns table (verdict text, tenant carillon.tenants)
 language plpgsql volatile
 as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_given carillon.tenants := jsonb_populate_record(null::carillon.tenants, p_declared);
   v_old carillon.tenants;
   v_new carillon.tenants;
 begin
-  select * into v_old from carillon.tenants t where t.name = p_name for update;
+  select * into v_old from carillon.tenants t where t.name = v_given.name for update;
   if not found and p_version is null then
-    insert into carillon.tenants (name, weight, description, created_at, updated_at)
-    values (p_name, p_weight, p_description, v_now, v_now) on conflict do nothing returning * into v_new;
+    v_given.version := 1;
+    v_given.created_at := v_now;
+    v_given.updated_at := v_now;
+    insert into carillon.tenants select v_given.* on conflict do nothing returning * into v_new;
     if found then
       insert into carillon.audit (at, actor, action, subject, detail)
-      values (v_now, p_actor, 'tenant.created', p_name, jsonb_build_object('weight', p_weight, 'description', p_description));
+      values (v_now, p_actor, 'tenant.created', v_given.name, carillon.tenant_detail(v_new));
       return query select 'CREATED', v_new;
       return;
     end if;
     -- A concurrent call has declared it since.
-    select * into v_old from carillon.tenants t where t.name = p_name for update;
+    select * into v_old from carillon.tenants t where t.name = v_given.name for update;
   end if;
   if p_version is not null and v_old.version is distinct from p_version then
     return query select 'MISMATCH', v_old;
-  elsif (v_old.weight, v_old.description) is not distinct from (p_weight, p_description) then
-    return query select 'UNCHANGED', v_old;
-  else
-    update carillon.tenants t
-    set weight = p_weight, description = p_description, version = t.version + 1, updated_at = v_now
-    where t.name = p_name returning * into v_new;
-    insert into carillon.audit (at, actor, action, subject, detail)
-    values (v_now, p_actor, 'tenant.updated', p_name, jsonb_build_object(
-      'weight', p_weight, 'description', p_description, 'before', jsonb_build_object(
-        'weight', v_old.weight, 'description', v_old.description)));
-    return query select 'UPDATED', v_new;
+    return;
   end if;
+  v_given.version := v_old.version;
+  v_given.created_at := v_old.created_at;
+  v_given.updated_at := v_old.updated_at;
+  if v_given is not distinct from v_old then
+    return query select 'UNCHANGED', v_old;
+    return;
+  end if;
+  update carillon.tenants t
+  set weight = v_given.weight, description = v_given.description, jitter_sec = v_given.jitter_sec,
+    version = t.version + 1, updated_at = v_now
+  where t.name = v_given.name returning * into v_new;
+  insert into carillon.audit (at, actor, action, subject, detail)
+  values (v_now, p_actor, 'tenant.updated', v_given.name,
+    carillon.tenant_detail(v_new) || jsonb_build_object('before', carillon.tenant_detail(v_old)));
+  return query select 'UPDATED', v_new;
 end $$;
 
 -- Takes back the declaration of a tenant that has nothing any more. Answers DELETED, UNKNOWN, MISMATCH, or what the tenant still has: JOBS,

@@ -30,7 +30,7 @@ export function Nothing({ title, children }: { title: string; children?: ReactNo
   return (
     <div className="px-4 py-10 text-center">
       <p className="font-medium">{title}</p>
-      {children !== undefined && <div className="mx-auto mt-1 max-w-prose text-soft">{children}</div>}
+      {children !== undefined && <div className="mx-auto mt-1 max-w-prose text-balance text-soft">{children}</div>}
     </div>
   )
 }

@@ -7,11 +7,11 @@ export function Share({ of, name }: { of: Shares | undefined; name: string }) {
   const ended = of.byTenant.get(name)?.ended ?? 0
   const share = of.ended === 0 ? 0 : ended / of.ended
   return (
-    <span className="inline-flex w-full max-w-40 items-center gap-2 sm:justify-end">
-      <span className="h-1.5 min-w-10 flex-1 overflow-hidden rounded-full bg-sunken" aria-hidden="true">
+    <span className="inline-flex w-full max-w-44 items-baseline gap-2">
+      <span className="h-1.5 min-w-10 flex-1 self-center overflow-hidden rounded-full bg-sunken" aria-hidden="true">
         <span className="block h-full rounded-full bg-accent" style={{ width: `${share * 100}%` }} />
       </span>
-      <span className="w-13 shrink-0 sm:text-right">{percent(share)}</span>
+      <span className="w-16 shrink-0 text-right whitespace-nowrap max-sm:text-left">{percent(share)}</span>
     </span>
   )
 }

@@ -98,9 +98,9 @@ function Now({ name }: { name: string }) {
     <Panel>
       <div className="grid grid-cols-2 lg:grid-cols-4">
         <Figure
-          name="Share since yesterday"
+          name="Share"
           value={shares === undefined ? '…' : percent(shares.ended === 0 ? 0 : ended / shares.ended)}
-          about={shares && `${count(ended)} of ${count(shares.ended)} executions`}
+          about={shares && `${count(ended)} of ${count(shares.ended)} since yesterday`}
         />
         <Figure name="Running" value={running ?? '…'} about="on workers now" />
         <Figure name="Pending" value={pending ?? '…'} about="ready, or held back" />

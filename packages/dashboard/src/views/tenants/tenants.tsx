@@ -32,7 +32,7 @@ function Known() {
     <>
       <Heading
         title="Tenants"
-        about="Whose work this is: their shares, and what they use. Shares are of what ended since yesterday, 00:00 UTC."
+        about="Shares and run time are of what ended since yesterday, 00:00 UTC"
         actions={
           <Button kind="main" onClick={() => declare('')}>
             Declare tenant

@@ -56,7 +56,9 @@ function Days({ usage }: { usage: Usage }) {
   const { total } = usage
   const days = filled(usage)
   const times = days.map(({ at }) => at / 1_000)
-  const pick = (of: (day: UsageDay) => number) => days.map(({ day }) => (day ? of(day) : 0))
+  // A day without has no bar.
+  const pick = (of: (day: UsageDay) => number) => days.map(({ day }) => (day && of(day)) || null)
+  const unit = unitOf(Math.max(...usage.days.map(({ runMs }) => runMs)))
   return (
     <>
       <div className="grid lg:grid-cols-2">
@@ -78,9 +80,9 @@ function Days({ usage }: { usage: Usage }) {
           <Chart
             days
             times={times}
-            format={duration}
+            format={(value) => `${Number(value.toFixed(1))} ${unit.name}`}
             label={`Attempts took ${duration(total.runMs)} in all.`}
-            series={[{ name: 'Run time', colour: 'busy', fill: true, values: pick(({ runMs }) => runMs) }]}
+            series={[{ name: 'Run time', colour: 'busy', fill: true, values: pick(({ runMs }) => runMs / unit.ms) }]}
           />
         </div>
       </div>
@@ -95,6 +97,12 @@ function Days({ usage }: { usage: Usage }) {
       </details>
     </>
   )
+}
+
+/** Round numbers on the axis: hours, minutes or seconds. */
+function unitOf(mostMs: number): { name: string; ms: number } {
+  if (mostMs >= 3_600_000) return { name: 'h', ms: 3_600_000 }
+  return mostMs >= 60_000 ? { name: 'min', ms: 60_000 } : { name: 's', ms: 1_000 }
 }
 
 function ChartTitle({ name, value }: { name: string; value: string }) {

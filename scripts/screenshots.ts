@@ -20,6 +20,8 @@ const views: Record<string, string> = {
   'dead-letters': '/dead-letters',
   workers: '/workers',
   proof: '/proof',
+  tenants: '/tenants',
+  tenant: '/tenants/acme',
   audit: '/audit',
   tokens: '/tokens',
 }

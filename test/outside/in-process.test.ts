@@ -83,6 +83,7 @@ test('lists, explain, dead letters, replay, pools, workers, audit, verify, healt
   expect(await carillon.limits.get('acct')).toBeNull()
   await carillon.tenants.put('acme', { weight: 3 })
   expect(await carillon.tenants.get('acme')).toMatchObject({ weight: 3, version: 1 })
+  expect(await carillon.tenants.usage('acme')).toMatchObject({ tenant: 'acme', days: [] })
   await carillon.tenants.delete('acme', { version: 1 })
   expect((await carillon.tenants.list()).items).toEqual([])
   expect((await carillon.installation.workers()).items.length).toBeGreaterThan(0)

@@ -142,6 +142,9 @@ const others: Calls = {
   'installation.createToken': (o: object) =>
     running.carillon.installation.createToken({ name: 'x', scopes: ['admin'], ...o }),
   'installation.stats': (o) => running.carillon.installation.stats(o),
+  'installation.usage': (o) => running.carillon.installation.usage(o),
+  'tenants.usage': (o) => running.carillon.tenants.usage('acme', o),
+  'tenants.usageOfAll': (o) => running.carillon.tenants.usageOfAll(o),
   'installation.audit': (o) => running.carillon.installation.audit(o),
 }
 

@@ -28,6 +28,7 @@ import { registerServe } from './commands/serve.ts'
 import { registerStats } from './commands/stats.ts'
 import { registerTenants } from './commands/tenants.ts'
 import { registerTokens } from './commands/tokens.ts'
+import { registerUsage } from './commands/usage.ts'
 import { registerVerify } from './commands/verify.ts'
 import { registerWorker } from './commands/worker.ts'
 import { registerWorkers } from './commands/workers.ts'
@@ -59,7 +60,7 @@ const registrars = [
     registerOperations,
   ],
   registerQuarantine,
-  ...[registerForecast, registerFailures, registerEvents, registerVerify, registerStats],
+  ...[registerForecast, registerFailures, registerEvents, registerVerify, registerStats, registerUsage],
   ...[registerApply, registerImport, registerNext, registerDefaults],
 ]
 

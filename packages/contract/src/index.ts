@@ -50,6 +50,7 @@ export type { QuarantinedRow } from './schemas/quarantine.ts'
 export type { ReadyMessage } from './schemas/ready-message.ts'
 export type { Spread, Stats, StatsBucket, StatsFigures } from './schemas/stats.ts'
 export type { Tenant, TenantInput } from './schemas/tenant.ts'
+export type { TenantUsage, Usage, UsageDay, UsageFigures } from './schemas/usage.ts'
 export type { Finding, Verification, Verified } from './schemas/verification.ts'
 export type {
   Cancellation,

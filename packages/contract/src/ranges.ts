@@ -31,6 +31,7 @@ export const ranges = Object.freeze({
   maxFailures: { min: 0, max: 10_000 },
   /** Costs are whole numbers: 65,536 divided by the weight. */
   tenantWeight: { min: 1, max: 1_000 },
+  tenantJitterSec: { min: 1, max: yearSec },
   limitConcurrency: { min: 0, max: 1_000_000 },
   limitRateCount: { min: 1, max: 1_000_000 },
   limitRatePerSec: { min: 1, max: 86_400 },

@@ -59,6 +59,8 @@ export type Awaited = (typeof awaited)[number]
 export const overlapPolicies = ['ALLOW', 'FORBID', 'QUEUE_ONE', 'REPLACE'] as const
 export type OverlapPolicy = (typeof overlapPolicies)[number]
 
+/** Where a job has its jitter from. */
+export const jitterSources = ['JOB', 'TENANT'] as const
 export const misfirePolicies = ['FIRE_ONCE', 'FIRE_ALL', 'SKIP'] as const
 export type MisfirePolicy = (typeof misfirePolicies)[number]
 

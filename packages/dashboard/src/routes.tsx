@@ -43,6 +43,8 @@ const tree = root.addChildren([
   view('/workers', () => import('./views/workers/workers.tsx')),
   view('/workers/$workerId', () => import('./views/workers/worker.tsx')),
   view('/proof', () => import('./views/proof/proof.tsx')),
+  view('/tenants', () => import('./views/tenants/tenants.tsx')),
+  view('/tenants/$tenant', () => import('./views/tenants/tenant.tsx')),
   view('/audit', () => import('./views/audit/audit.tsx')),
   view('/tokens', () => import('./views/tokens/tokens.tsx')),
 ])

@@ -68,6 +68,20 @@ describe('apply', () => {
       { name: 'other', weight: 7 },
     ])
 
+    declare('{ name: acme, jitterSec: 300 }')
+    const hourly = `jobs: [{ key: hourly, type: CRON, schedule: "0 * * * *", target: { handler: h } }]`
+    expect((await apply('--yes')).stdout).toMatch(/ +jitterSec +null -> 300\n/)
+    writeFileSync(file, `managedBy: spread\n${hourly}\n`)
+    const asAcme = { 'carillon-tenant': 'acme' }
+    for (const unchanged of [0, 1]) {
+      const { stdout } = await apply('--yes', '--tenant', 'acme')
+      expect(stdout).toContain(`${1 - unchanged} to create, 0 to change, 0 to delete, ${unchanged} unchanged`)
+    }
+    expect((await node.ask('GET /v1/jobs/hourly', undefined, asAcme)).body).toMatchObject({
+      jitterSec: 300,
+      version: 1,
+    })
+
     declare('{ name: beta, wieght: 3, weight: 0, maxJob: 1, maxWorkers: -1, submissionsPerSec: 0 }')
     const wrong = await apply('--yes')
     expect(wrong.exitCode).toBe(2)

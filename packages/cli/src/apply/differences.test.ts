@@ -35,6 +35,7 @@ const shown: Job = {
   endAt: null,
   maxFires: null,
   jitterSec: 0,
+  jitterBy: 'JOB',
   misfire: defaults.misfire,
   misfireAfterSec: defaults.misfireAfterSec,
   maxCatchUp: defaults.maxCatchUp,

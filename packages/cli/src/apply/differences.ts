@@ -43,7 +43,8 @@ function wantedFields(wanted: DeclaredJob, job: Job): Fields {
     timezone: defaults.timezone,
     dayFields: defaults.dayFields,
     maxFires: null,
-    jitterSec: 0,
+    // What the job has from its tenant, it keeps.
+    jitterSec: job.jitterBy === 'TENANT' ? job.jitterSec : 0,
     misfire: defaults.misfire,
     misfireAfterSec: defaults.misfireAfterSec,
     maxCatchUp: defaults.maxCatchUp,

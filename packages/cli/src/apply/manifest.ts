@@ -34,7 +34,7 @@ export interface Manifest {
 }
 
 const fields = ['managedBy', 'tenants', 'pools', 'limits', 'jobs', 'dags']
-const tenantFields = ['name', 'weight', 'description', ...quotaNames]
+const tenantFields = ['name', 'weight', 'description', 'jitterSec', ...quotaNames]
 
 type Check = (input: unknown) => readonly ErrorDetail[]
 export interface Checks {
@@ -152,12 +152,13 @@ function checkTenant(tenant: unknown): ErrorDetail[] {
   const problems = Object.keys(tenant)
     .filter((field) => !tenantFields.includes(field))
     .map((field) => unknownOption(field, tenantFields))
-  const { name, weight = 1, description = null } = tenant
+  const { name, weight = 1, description = null, jitterSec = null } = tenant
   if (!isName(name)) problems.push({ pointer: '/name', message: 'must be a name' })
   problems.push(...checkWhole('/weight', weight, ranges.tenantWeight))
   for (const quota of quotaNames) problems.push(...checkWhole(`/${quota}`, tenant[quota] ?? 1, quotaRange(quota)))
   if (description !== null && (typeof description !== 'string' || description === ''))
     problems.push({ pointer: '/description', message: 'must be a text' })
+  if (jitterSec !== null) problems.push(...checkWhole('/jitterSec', jitterSec, ranges.tenantJitterSec))
   return problems
 }
 

@@ -5,7 +5,7 @@ import { changedFields, type Difference } from './differences.ts'
 
 /** What a file that leaves a field out says of it. */
 const defaults = {
-  ...{ weight: 1, description: null },
+  ...{ weight: 1, description: null, jitterSec: null },
   ...Object.fromEntries(quotaNames.map((quota) => [quota, null])),
 }
 

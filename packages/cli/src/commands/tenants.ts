@@ -4,6 +4,7 @@ import { act, type Context } from '../context.ts'
 import { limitOption, list } from '../pages.ts'
 import { printable } from '../table.ts'
 import { when } from '../times.ts'
+import { registerTenantUsage } from './usage.ts'
 
 const quotas: Record<QuotaName, string> = {
   maxJobs: 'jobs at rest that it may have',
@@ -16,7 +17,7 @@ const quotas: Record<QuotaName, string> = {
 
 /** `carillon tenants …` */
 export function registerTenants(program: Command): void {
-  const tenants = program.command('tenants').description('tenants that are declared: list, get, put, delete')
+  const tenants = program.command('tenants').description('tenants that are declared: list, get, put, delete, usage')
   tenants
     .command('list')
     .description('tenants by name, with the weight of their share and their quotas')
@@ -27,6 +28,7 @@ export function registerTenants(program: Command): void {
     .command('put <name>')
     .description('declare a tenant, or change it: what is not given has its default; a quota that is not given is none')
     .option('--weight <number>', 'its share beside other tenants, 1 to 1000; 1 unless given', wholeNumber)
+    .option('--jitter <seconds>', 'jitter of its schedules that say none', wholeNumber)
     .option('--description <text>', 'what it is')
   for (const quota of quotaNames) put.option(`--${kebab(quota)} <number>`, quotas[quota], wholeNumber)
   put
@@ -41,6 +43,7 @@ export function registerTenants(program: Command): void {
     .description('take back the declaration of a tenant that has nothing any more')
     .option('--if-version <number>', 'only if it is still at this version', wholeNumber)
     .action(act(remove))
+  registerTenantUsage(tenants)
 }
 
 function kebab(name: string): string {
@@ -79,16 +82,18 @@ async function get(context: Context, _: unknown, name: string): Promise<void> {
 
 interface PutOptions extends Partial<Record<QuotaName, number>> {
   weight?: number
+  jitter?: number
   description?: string
   ifVersion?: number
 }
 
 async function putTenant(context: Context, options: PutOptions, name: string): Promise<void> {
-  const { ifVersion, weight, description } = options
+  const { ifVersion, weight, description, jitter: jitterSec } = options
   const given = quotaNames.flatMap((quota) => (options[quota] === undefined ? [] : [[quota, options[quota]]]))
   const body: TenantInput = {
     ...(weight !== undefined && { weight }),
     ...(description !== undefined && { description }),
+    ...(jitterSec !== undefined && { jitterSec }),
     ...Object.fromEntries(given),
   }
   show(context, await context.node.call('putTenant', { params: { tenant: name }, headers: ifMatch(ifVersion), body }))
@@ -108,6 +113,7 @@ function show({ out, now }: Context, tenant: Tenant): void {
   out.record(tenant, [
     ['tenant', tenant.name],
     ['weight', tenant.weight],
+    ['jitter', tenant.jitterSec === null ? null : `${tenant.jitterSec} s`],
     ['description', tenant.description],
     ...quotaNames.map((quota): [string, number | null] => [quota, tenant[quota]]),
     ['version', tenant.version],

@@ -37,7 +37,7 @@ export const ofWorker = linksTo('workerId', ['getWorker', 'leaseExecutions', 're
 export const ofPool = linksTo('name', ['pausePool', 'resumePool', 'scalePool'])
 
 export const ofLimit = linksTo('limit', ['getLimit', 'putLimit', 'deleteLimit'], 'name')
-export const ofTenant = linksTo('tenant', ['getTenant', 'putTenant', 'deleteTenant'], 'name')
+export const ofTenant = linksTo('tenant', ['getTenant', 'putTenant', 'deleteTenant', 'getTenantUsage'], 'name')
 
 /** `field`: where in the answer the id is. */
 function linksTo(id: string, operationIds: string[], field = id): Links {

@@ -11,6 +11,7 @@ import {
   dstOverlaps,
   executionStates,
   followedEnds,
+  jitterSources,
   jobStates,
   jobTypes,
   misfirePolicies,
@@ -289,6 +290,9 @@ export const Job = Type.Object(
     maxFires: Nullable(Type.Integer({ description: 'After this many fires the job is COMPLETED.' })),
     jitterSec: Type.Integer({
       description: 'Every occurrence is due a fixed offset after its nominal time, smaller than this many seconds.',
+    }),
+    jitterBy: Word(jitterSources, {
+      description: 'Who said its jitter: the JOB, or the TENANT by its default when the schedule was defined.',
     }),
     misfire: Word(misfirePolicies, { description: 'What happens to occurrences that no node could fire in time.' }),
     misfireAfterSec: Type.Integer({ description: 'An occurrence this many seconds late counts as missed.' }),

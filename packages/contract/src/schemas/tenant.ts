@@ -6,6 +6,10 @@ import { closed, Described, Instant, Integer, Nullable, plainText, Text } from '
 const weight =
   'Its share where tenants wait for the same workers: one of weight 3 starts three executions for each one of weight 1.'
 
+const jitterSec =
+  'Jitter of its jobs of type CRON and INTERVAL that say none: settled when their schedule is defined, and kept. A job whose period is ' +
+  'not longer gets as much as is smaller.'
+
 const quotas = {
   maxJobs: 'How many jobs may be at rest: active or paused. Work that runs once and is due now is no job at rest.',
   submissionsPerSec:
@@ -25,6 +29,7 @@ export const Tenant = Type.Object(
     name: Text('The name of the tenant.'),
     weight: Type.Integer({ description: weight }),
     description: Nullable(Text('What it is, for people.')),
+    jitterSec: Nullable(Type.Integer({ description: `${jitterSec} Null: none.` })),
     maxJobs: shownQuota('maxJobs'),
     submissionsPerSec: shownQuota('submissionsPerSec'),
     maxPools: shownQuota('maxPools'),
@@ -45,6 +50,7 @@ export const TenantInput = Type.Object(
     description: Type.Optional(
       Nullable(Type.String({ minLength: 1, maxLength: 1_000, ...plainText, description: 'What it is, for people.' })),
     ),
+    jitterSec: Type.Optional(Nullable(Integer(ranges.tenantJitterSec, { description: `${jitterSec} Null: none.` }))),
     maxJobs: quotaInput('maxJobs'),
     submissionsPerSec: quotaInput('submissionsPerSec'),
     maxPools: quotaInput('maxPools'),

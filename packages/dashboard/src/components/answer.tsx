@@ -30,19 +30,20 @@ export function Nothing({ title, children }: { title: string; children?: ReactNo
   return (
     <div className="px-4 py-10 text-center">
       <p className="font-medium">{title}</p>
-      {children !== undefined && <div className="mx-auto mt-1 max-w-prose text-soft">{children}</div>}
+      {children !== undefined && <div className="mx-auto mt-1 max-w-prose text-balance text-soft">{children}</div>}
     </div>
   )
 }
 
 export function Trouble({ error, again }: { error: Error; again?: () => void }) {
+  const details = detailsOf(error)
   return (
     <div className="m-4 rounded-md border border-bad bg-bad-soft px-4 py-3" role="alert">
       <p className="font-medium text-bad">{titleOf(error)}</p>
       <p className="mt-0.5">{error.message}</p>
-      {error instanceof Refusal && error.problem.errors && (
+      {details.length > 0 && (
         <ul className="mt-1 list-disc pl-5">
-          {error.problem.errors.map(({ pointer, message, hint }) => (
+          {details.map(({ pointer, message, hint }) => (
             <li key={`${pointer}${message}`}>
               {pointer && <code className="font-mono">{pointer}</code>} {message}
               {hint && <span className="text-soft"> {hint}</span>}
@@ -57,6 +58,14 @@ export function Trouble({ error, again }: { error: Error; again?: () => void }) 
       )}
     </div>
   )
+}
+
+/** Those that the message does not say already: of one without a place, it is the same. */
+function detailsOf(error: Error): NonNullable<Refusal['problem']['errors']> {
+  const details = error instanceof Refusal ? (error.problem.errors ?? []) : []
+  return details.length === 1 && details[0]!.pointer === undefined && error.message.includes(details[0]!.message)
+    ? []
+    : details
 }
 
 function titleOf(error: Error): string {

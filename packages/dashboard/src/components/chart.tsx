@@ -19,6 +19,7 @@ export function Chart({
   series,
   format,
   label,
+  days = false,
 }: {
   /** Seconds since 1970. */
   times: readonly number[]
@@ -26,6 +27,8 @@ export function Chart({
   format: (value: number) => string
   /** Says in words what it shows. */
   label: string
+  /** The times are days of UTC, and each has a bar. */
+  days?: boolean
 }) {
   const place = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | null>(null)
@@ -45,20 +48,29 @@ export function Chart({
       {
         width: box.clientWidth,
         height,
+        ...(days && { tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC') }),
         cursor: { y: false },
         legend: { show: true, live: true },
         axes: [
-          { ...axis, values: (_, ticks) => ticks.map((tick) => hourAndMinute(tick)) },
+          {
+            ...axis,
+            values: (_, ticks) => ticks.map(days ? dayAndMonth : hourAndMinute),
+            ...(days && { incrs: dayCounts }),
+          },
           { ...axis, size: 64, values: (_, ticks) => ticks.map((tick) => latest.current.format(tick)) },
         ],
-        scales: { y: { range: (_, __, max) => [0, Math.max(max, 1) * 1.05] } },
+        scales: {
+          ...(days && { x: { range: withHalfDays } }),
+          y: { range: (_, __, max) => [0, Math.max(max, 1) * 1.05] },
+        },
         series: [
-          { label: 'Time', value: '{YYYY}-{MM}-{DD} {HH}:{mm}' },
+          { label: days ? 'Day' : 'Time', value: days ? '{YYYY}-{MM}-{DD}' : '{YYYY}-{MM}-{DD} {HH}:{mm}' },
           ...latest.current.series.map(({ name, colour: of, fill }) => ({
             label: name,
             stroke: colour(of),
             width: 1.5,
             points: { show: false, filter: alone },
+            ...(days && { paths: uPlot.paths.bars!({ size: [0.7, 40] }) }),
             ...(fill && { fill: `color-mix(in srgb, ${colour(of)} 18%, transparent)` }),
             value: (_: uPlot, value: number | null) => (value === null ? '–' : latest.current.format(value)),
           })),
@@ -75,7 +87,7 @@ export function Chart({
       drawn.destroy()
       plot.current = null
     }
-  }, [shape, theme])
+  }, [shape, theme, days])
 
   useEffect(() => plot.current?.setData(latest.current.data), [times, series])
 
@@ -96,6 +108,18 @@ function alone({ data }: uPlot, series: number): number[] {
 
 function hourAndMinute(seconds: number): string {
   return clockTime(new Date(seconds * 1_000), { seconds: false, date: false })
+}
+
+function dayAndMonth(seconds: number): string {
+  return new Date(seconds * 1_000).toISOString().slice(5, 10)
+}
+
+const daySec = 86_400
+const dayCounts = [1, 2, 3, 7, 14, 28, 56, 112].map((days) => days * daySec)
+
+/** Room for the bars of the first and the last day. */
+function withHalfDays(_: uPlot, from: number, to: number): [number, number] {
+  return [from - daySec / 2, to + daySec / 2]
 }
 
 /** A canvas needs the colour itself, not the name that the theme has for it. */

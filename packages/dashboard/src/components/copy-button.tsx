@@ -10,7 +10,7 @@ export function CopyButton({ text, name }: { text: string; name: string }) {
     done(true)
   }
   return (
-    <Button kind="quiet" className="min-h-6 px-1.5 py-0" aria-label={`Copy ${name}`} onClick={() => void copy()}>
+    <Button kind="quiet" className="min-h-6! px-1.5! py-0!" aria-label={`Copy ${name}`} onClick={() => void copy()}>
       <span aria-live="polite">{isDone ? 'Copied' : 'Copy'}</span>
     </Button>
   )

@@ -52,5 +52,5 @@ export function Select({ className = '', ...rest }: SelectHTMLAttributes<HTMLSel
 
 /** Several lines, of code unless said otherwise. */
 export function TextArea({ className = '', ...rest }: TextareaHTMLAttributes<HTMLTextAreaElement>) {
-  return <textarea spellCheck={false} className={`${shape} font-mono text-[13px] ${className}`} {...rest} />
+  return <textarea spellCheck={false} className={`${shape} block font-mono text-[13px] ${className}`} {...rest} />
 }

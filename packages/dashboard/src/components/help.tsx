@@ -1,15 +1,13 @@
 import { useCaller } from '../lib/caller.ts'
-import { places } from '../lib/places.ts'
+import { placesOf } from '../lib/places.ts'
 import { Dialog } from './dialog.tsx'
 
 export function Help({ onClose }: { onClose: () => void }) {
-  const { scopes } = useCaller()
+  const me = useCaller()
   const keys: [string, string][] = [
     ['Ctrl K', 'Go anywhere, find jobs and executions'],
     ['/', 'Search in this view'],
-    ...places
-      .filter(({ scope }) => scopes.includes(scope))
-      .map(({ letter, name }): [string, string] => [`g ${letter}`, name]),
+    ...placesOf(me).map(({ letter, name }): [string, string] => [`g ${letter}`, name]),
     ['?', 'These keys'],
     ['Esc', 'Close'],
   ]

@@ -1,7 +1,7 @@
 import { Link, Outlet, useLocation } from '@tanstack/react-router'
 import { useCallback, useState } from 'react'
 import { useCaller } from '../lib/caller.ts'
-import { type Place, places } from '../lib/places.ts'
+import { type Place, placesOf } from '../lib/places.ts'
 import { useAsk } from '../lib/queries.ts'
 import { useReachable } from '../lib/reach.ts'
 import { signOut, useSession } from '../lib/session.ts'
@@ -18,8 +18,9 @@ export function Layout() {
   const openPalette = useCallback(() => show('palette'), [])
   const openHelp = useCallback(() => show('help'), [])
   useShortcuts({ openPalette, openHelp })
-  const { scopes, node } = useCaller()
-  const visible = places.filter(({ scope }) => scopes.includes(scope))
+  const me = useCaller()
+  const { node } = me
+  const visible = placesOf(me)
   return (
     <div className="min-h-dvh lg:grid lg:grid-cols-[13rem_minmax(0,1fr)]">
       <a
@@ -101,12 +102,12 @@ function ViewLink({ place, onFollow }: { place: Place; onFollow: () => void }) {
 
 function Foot({ node, onHelp }: { node: string; onHelp: () => void }) {
   const me = useCaller()
-  const { token } = useSession()
+  const { token, tenant } = useSession()
   const [chosen, choose] = useState(theme)
   const next = themes[(themes.indexOf(chosen) + 1) % themes.length]!
   return (
     <div className="space-y-2 border-t border-line px-4 py-3 text-soft">
-      {me.tenant === null && <TenantChoice />}
+      {me.tenant === null && <TenantChoice key={tenant} />}
       <p className="break-words" title={`Signed in as ${me.name}`}>
         {me.name}
         {me.tenant !== null && <> · {me.tenant}</>}

@@ -2,7 +2,7 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useDeferredValue, useState } from 'react'
 import { useCaller } from '../lib/caller.ts'
-import { places } from '../lib/places.ts'
+import { placesOf } from '../lib/places.ts'
 import { useAsk } from '../lib/queries.ts'
 import { Dialog } from './dialog.tsx'
 
@@ -76,7 +76,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
 
 /** Views are those of the text as it stands, so that Enter never opens what an earlier text had found; only the search may lag. */
 function useChoices(text: string): { choices: Choice[]; searching: boolean } {
-  const { scopes } = useCaller()
+  const me = useCaller()
   const search = useDeferredValue(text)
   const isId = uuid.test(text)
   const searches = text.length > 1 && !isId
@@ -89,8 +89,8 @@ function useChoices(text: string): { choices: Choice[]; searching: boolean } {
     ]
     return { choices, searching: false }
   }
-  const views = places
-    .filter(({ scope, name }) => scopes.includes(scope) && name.toLowerCase().includes(text.toLowerCase()))
+  const views = placesOf(me)
+    .filter(({ name }) => name.toLowerCase().includes(text.toLowerCase()))
     .map(({ path, name, about }) => ({ key: path, name, about, to: path }))
   const pending = searches && (search !== text || jobs.isPlaceholderData || jobs.isLoading)
   const found = searches && !pending ? (jobs.data?.items ?? []) : []

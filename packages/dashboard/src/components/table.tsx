@@ -43,11 +43,11 @@ export function Table<Row>({
               <span className="sr-only">Selected</span>
             </th>
           )}
-          {columns.map(({ name, isNumber }) => (
+          {columns.map(({ name, isNumber }, i) => (
             <th
               key={name}
               scope="col"
-              className={`px-2 py-2 font-medium first:pl-4 last:pr-4 ${isNumber ? 'text-right' : ''}`}
+              className={`px-2 py-2 font-medium first:pl-4 last:pr-4 ${isNumber ? 'text-right' : followsNumber(columns, i)}`}
             >
               {name}
             </th>
@@ -75,7 +75,7 @@ export function Table<Row>({
               {columns.map(({ name, cell, isNumber, isWide, isWhole }, i) => (
                 <td
                   key={name}
-                  className={`min-w-0 px-2 py-1.5 align-baseline sm:first:pl-4 sm:last:pr-4 max-sm:px-0 max-sm:py-0.5 max-sm:text-left ${i === 0 || flows ? 'max-sm:block' : 'max-sm:grid max-sm:grid-cols-[7.5rem_minmax(0,1fr)]'} ${isNumber ? 'text-right sm:whitespace-nowrap' : ''} ${isWide ? 'max-sm:hidden' : ''} ${isWhole ? 'max-sm:w-full' : ''}`}
+                  className={`min-w-0 px-2 py-1.5 align-baseline sm:first:pl-4 sm:last:pr-4 max-sm:px-0 max-sm:py-0.5 max-sm:text-left ${i === 0 || flows ? 'max-sm:block' : 'max-sm:grid max-sm:grid-cols-[7.5rem_minmax(0,1fr)] max-sm:items-baseline'} ${isNumber ? 'text-right sm:whitespace-nowrap' : followsNumber(columns, i)} ${isWide ? 'max-sm:hidden' : ''} ${isWhole ? 'max-sm:w-full' : ''}`}
                 >
                   {/* On a phone the first cell is the head of the card. */}
                   {i > 0 && <span className={`text-soft sm:hidden ${flows ? 'max-sm:sr-only' : ''}`}>{name}</span>}
@@ -88,6 +88,11 @@ export function Table<Row>({
       </tbody>
     </table>
   )
+}
+
+/** A number stands at the right of its column and a text at the left of its own: between them is room. */
+function followsNumber<Row>(columns: readonly Column<Row>[], at: number): string {
+  return columns[at - 1]?.isNumber ? 'sm:pl-6' : ''
 }
 
 /** Asks for the next page of a list, if there is one. */

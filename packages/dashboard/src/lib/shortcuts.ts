@@ -1,7 +1,8 @@
 /** Keys of the whole page: `/` search, `g` and a letter to a view, `?` help, Ctrl-K or ⌘K the palette. Not while typing. */
 import { useNavigate } from '@tanstack/react-router'
 import { useLayoutEffect } from 'react'
-import { places } from './places.ts'
+import { useCaller } from './caller.ts'
+import { placesOf } from './places.ts'
 
 const sequenceMs = 1_200
 
@@ -12,6 +13,7 @@ export interface ShortcutActions {
 
 export function useShortcuts({ openPalette, openHelp }: ShortcutActions): void {
   const navigate = useNavigate()
+  const me = useCaller()
   // Before the first paint: keys work as soon as there is something to see.
   useLayoutEffect(() => {
     let sinceG = Number.NEGATIVE_INFINITY
@@ -24,7 +26,7 @@ export function useShortcuts({ openPalette, openHelp }: ShortcutActions): void {
       if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return
       if (event.timeStamp - sinceG < sequenceMs) {
         sinceG = Number.NEGATIVE_INFINITY
-        const place = places.find(({ letter }) => letter === event.key)
+        const place = placesOf(me).find(({ letter }) => letter === event.key)
         if (place) void navigate({ to: place.path })
       } else if (event.key === 'g') {
         sinceG = event.timeStamp
@@ -39,7 +41,7 @@ export function useShortcuts({ openPalette, openHelp }: ShortcutActions): void {
     }
     document.addEventListener('keydown', onKey)
     return () => document.removeEventListener('keydown', onKey)
-  }, [navigate, openPalette, openHelp])
+  }, [me, navigate, openPalette, openHelp])
 }
 
 function isTyping(target: EventTarget | null): boolean {

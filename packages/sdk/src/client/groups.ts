@@ -255,6 +255,16 @@ export class TenantCalls {
   async delete(tenant: string, options: { version?: number } = {}): Promise<void> {
     await this.#call('deleteTenant', { params: { tenant }, headers: ifMatch(options) })
   }
+
+  /** What a tenant used, by day; it need not be declared. */
+  usage(tenant: string, query: QueryOf<'getTenantUsage'> = {}): Promise<CallAnswer<'getTenantUsage'>> {
+    return this.#call('getTenantUsage', { params: { tenant }, query })
+  }
+
+  /** What each tenant used in a range of days, by name; those that used nothing are left out. */
+  usageOfAll(query: QueryOf<'listUsage'> = {}): Promise<CallAnswer<'listUsage'>> {
+    return this.#call('listUsage', { query })
+  }
 }
 
 export class InstallationCalls {
@@ -316,6 +326,11 @@ export class InstallationCalls {
   /** What happened, by minute or by hour. */
   stats(query: QueryOf<'getStats'> = {}): Promise<CallAnswer<'getStats'>> {
     return this.#call('getStats', { query })
+  }
+
+  /** What your own tenant used, by day. */
+  usage(query: QueryOf<'getUsage'> = {}): Promise<CallAnswer<'getUsage'>> {
+    return this.#call('getUsage', { query })
   }
 
   /** Who did what, newest first. */

@@ -1,4 +1,5 @@
 /** From what a caller asks for to a job's definition: checked, with defaults filled in. Pure but for the id and time given. */
+import { isDeepStrictEqual } from 'node:util'
 import {
   CarillonError,
   dayFieldPolicies,
@@ -17,9 +18,9 @@ import {
   timeFields,
 } from '@carillon/contract'
 import { isId } from '../domain/identity.ts'
-import { checkJitter } from '../domain/schedule/jitter.ts'
+import { checkJitter, clampedJitter } from '../domain/schedule/jitter.ts'
 import { instantOfLocal, wallText } from '../domain/schedule/local-time.ts'
-import { nextWithin } from '../domain/schedule/schedule.ts'
+import { nextWithin, type Schedule } from '../domain/schedule/schedule.ts'
 import { zoneNamed } from '../domain/schedule/zone.ts'
 import { isoMs } from '../lib/iso-time.ts'
 import { boundsOf, scheduleOf } from '../store/job-schedule.ts'
@@ -39,6 +40,10 @@ export interface DefineOptions {
   anchor?: string | null
   /** Each execution will have a payload of its own: what limits name of it is left open. */
   payloadsToCome?: boolean
+  /** The jitter of a schedule that says none: its tenant's default; left out: none. */
+  tenantJitterSec?: number
+  /** What the job was before the change. */
+  before?: JobDefinition
 }
 
 const typesAndFields = Object.entries(timeFields)
@@ -118,9 +123,26 @@ export function defineJob(input: JobInput, options: DefineOptions): JobDefinitio
   }
   if (job.type === 'AFTER') return job
   const schedule = scheduleOf(job, runAt ?? Math.floor(options.now))
+  if (saysNoJitter(input)) return withUnsaidJitter(job, schedule, options)
   if (job.jitterSec > 0) checkJitter(schedule, job.jitterSec, options.now)
   return job
 }
+
+/** A schedule whose jitter is its tenant's default. What runs once is due when it is asked for. */
+export function saysNoJitter({ type, jitterSec }: JobInput): boolean {
+  return (type === 'CRON' || type === 'INTERVAL') && jitterSec === undefined
+}
+
+/** The jitter of a job that says none is settled together with its schedule: as long as that stays, so does the jitter. */
+function withUnsaidJitter(job: JobDefinition, schedule: Schedule, options: DefineOptions): JobDefinition {
+  const { tenantJitterSec = 0, before, now } = options
+  const saidNone = before && (before.jitterSec === 0 || before.policy?.jitterBy === 'TENANT')
+  const stays = saidNone && scheduleFields.every((field) => isDeepStrictEqual(before[field], job[field]))
+  const jitterSec = stays ? before.jitterSec : clampedJitter(schedule, tenantJitterSec, now)
+  return jitterSec === 0 ? job : { ...job, jitterSec, policy: { ...job.policy, jitterBy: 'TENANT' } }
+}
+
+const scheduleFields = ['type', 'schedule', 'interval', 'timezone', 'dst', 'dayFields'] as const
 
 /** Where a new job starts: its first occurrence to come. Null: it follows another job, and nobody knows when. */
 export function firstOccurrence(job: JobDefinition, now: number): number | null {

@@ -19,8 +19,9 @@ import { readJob, readJobByKey } from '../store/jobs/read.ts'
 import { triggerJob } from '../store/jobs/trigger.ts'
 import { readInstallation } from '../store/partitions/manage.ts'
 import { iso, type JobRecord } from '../store/rows.ts'
+import { readDefaultJitter } from '../store/tenants/tenants.ts'
 import { changedRecord, type Moment, paused, redefined, removed, resumed, sameDefinition } from './change.ts'
-import { defineJob } from './define.ts'
+import { defineJob, saysNoJitter } from './define.ts'
 import { type Follower, requireFollowed } from './followed.ts'
 import { requireGraph } from './graphs.ts'
 import { requireKept } from './kept.ts'
@@ -94,6 +95,7 @@ export class Jobs {
   async put(tenant: string, input: JobInput, payload: string | null, by: By): Promise<PutJob> {
     const { database, clock, signals } = this.#options
     const pool = await this.require(tenant, input)
+    const tenantJitterSec = await this.tenantJitterOf(tenant, input)
     for (let tries = 0; tries < maxTries; tries++) {
       const existing = input.key === undefined ? null : await readJobByKey(database, tenant, input.key)
       if (existing) {
@@ -101,7 +103,7 @@ export class Jobs {
         const put = await updated.catch(unlessGone)
         if (put) return put
       }
-      const job = newJob(input, { tenant, payload, now: clock.now(), pool })
+      const job = newJob(input, { tenant, payload, now: clock.now(), pool, tenantJitterSec })
       if (job.nominal !== null) await requireKept(database, job.nominal)
       const made: PutJob = { job: bornRecord(job), what: 'CREATED' }
       const entry = await entryOf(by.once, made)
@@ -127,7 +129,10 @@ export class Jobs {
       const { key } = job.definition
       const pool = await this.require(tenant, input, { jobId, key })
       const now = this.#options.clock.now()
-      const definition = { ...defineJob(input, { jobId, tenant, payload, now, anchor: job.definition.anchor }), pool }
+      const before = job.definition
+      const tenantJitterSec = await this.tenantJitterOf(tenant, input)
+      const options = { jobId, tenant, payload, now, anchor: before.anchor, before, tenantJitterSec }
+      const definition = { ...defineJob(input, options), pool }
       if (input.type === 'ONE_SHOT' && input.runAt === undefined) {
         definition.runAt = job.definition.runAt ?? iso(now)
         definition.runAtLocal = job.definition.runAtLocal
@@ -210,6 +215,11 @@ export class Jobs {
     this.#options.targets.check(builtIn, tenant)
     if (builtIn.dag !== undefined) await requireGraph(this.#options.database, tenant, builtIn.dag)
     return placeOf(target).pool
+  }
+
+  /** What the tenant's schedules have that say no jitter; asked for only by such. */
+  async tenantJitterOf(tenant: string, input: JobInput): Promise<number> {
+    return saysNoJitter(input) ? ((await readDefaultJitter(this.#options.database, tenant)) ?? 0) : 0
   }
 
   async #redefine(job: JobRecord, definition: JobDefinition): Promise<JobChange> {

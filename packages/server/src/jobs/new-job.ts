@@ -18,6 +18,8 @@ export interface NewJobOptions {
   payloadsToCome?: boolean
   /** Of what fires once, if it was given out already. It carries the time of the run. */
   id?: string
+  /** The jitter of a schedule that says none. */
+  tenantJitterSec?: number
 }
 
 export function newJob(input: JobInput, options: NewJobOptions): NewJob {

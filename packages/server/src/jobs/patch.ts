@@ -29,7 +29,7 @@ export function inputOf(job: JobDefinition): JobInput {
     startAt: job.startAt,
     endAt: job.endAt,
     maxFires: job.maxFires,
-    jitterSec: job.jitterSec,
+    jitterSec: rest.jitterBy === 'TENANT' ? null : job.jitterSec,
     misfire: job.misfire,
     misfireAfterSec: job.misfireAfterSec,
     maxCatchUp: job.maxCatchUp,

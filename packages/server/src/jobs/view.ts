@@ -85,6 +85,7 @@ function definedOf<Time>(definition: JobDefinition, time: (ms: number) => Time):
     endAt: date(millis(definition.endAt)),
     maxFires: definition.maxFires,
     jitterSec: definition.jitterSec,
+    jitterBy: policy?.jitterBy ?? 'JOB',
     misfire: definition.misfire,
     misfireAfterSec: definition.misfireAfterSec,
     maxCatchUp: definition.maxCatchUp,

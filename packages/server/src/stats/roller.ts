@@ -1,21 +1,26 @@
 /**
  * Adds minutes up to hours and hours to days, and drops what is too old to be asked for. The hour and the day that are not over yet are
  * added up as well, again at every run, so that a question needs few rows. A minute that is written late, up to ten minutes after
- * its hour, is still in it.
+ * its hour, is still in it. Days are what tenants are billed by: their sums by pool are kept longer than what stats answer, without handlers.
  */
 import type { Clock } from '../lib/clock.ts'
 import type { Database } from '../store/database.ts'
 import type { StatsRow, StoredStep } from '../store/stats/figures.ts'
 import { readSums } from '../store/stats/read.ts'
-import { pruneStats, readRolledUntil, readTenants, writeRolledUntil } from '../store/stats/roll.ts'
+import { pruneHandlers, pruneStats, readRolledUntil, readTenants, writeRolledUntil } from '../store/stats/roll.ts'
 import { writeStats } from '../store/stats/write.ts'
 import { Tally } from './tally.ts'
+import { usageDays } from './usage.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 const lateMs = 600_000
 /** How long each is kept: an hour or a day longer than it can be asked for. */
-const keptMs: Record<StoredStep, number> = { MINUTE: 49 * hourMs, HOUR: 31 * dayMs, DAY: 32 * dayMs }
+const keptMs: Record<StoredStep, number> = { MINUTE: 49 * hourMs, HOUR: 31 * dayMs, DAY: (usageDays + 2) * dayMs }
+/** Days by handler: as long as the hours that are asked for together with them. */
+const handlersKeptMs = 32 * dayMs
+/** What a node did not drop for this long, because there was none, stays until its day goes. */
+const handlersSoughtMs = 7 * dayMs
 const tenantsAtOnce = 50
 const rowsAtOnce = 500
 const prunedAtOnce = 5_000
@@ -40,12 +45,17 @@ export class StatsRoller {
       }
     })
     await writeRolledUntil(this.#database, floor(now - lateMs, hourMs))
-    for (const step of ['MINUTE', 'HOUR', 'DAY'] as const) {
-      const before = now - keptMs[step]
-      await this.#ofTenants(step, async (tenants) => {
-        while (await pruneStats(this.#database, { tenants, step, before, limit: prunedAtOnce }));
-      })
-    }
+    for (const step of ['MINUTE', 'HOUR', 'DAY'] as const) await this.#prune(step, now)
+  }
+
+  async #prune(step: StoredStep, now: number): Promise<void> {
+    const rows = { step, before: now - keptMs[step], limit: prunedAtOnce }
+    const before = now - handlersKeptMs
+    const ofHandlers = { step, from: before - handlersSoughtMs, before, limit: prunedAtOnce }
+    await this.#ofTenants(step, async (tenants) => {
+      while (await pruneStats(this.#database, { ...rows, tenants }));
+      if (step === 'DAY') while (await pruneHandlers(this.#database, { ...ofHandlers, tenants }));
+    })
   }
 
   async #roll(tenants: string[], step: 'HOUR' | 'DAY', range: { from: number; to: number }): Promise<void> {

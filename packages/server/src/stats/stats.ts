@@ -6,6 +6,7 @@ import type { Database } from '../store/database.ts'
 import type { StatsRow, StoredStep } from '../store/stats/figures.ts'
 import { readSums, readTimes, type StatsRange } from '../store/stats/read.ts'
 import { Tally } from './tally.ts'
+import { rolledEveryMs, Usage } from './usage.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
@@ -22,8 +23,6 @@ const mostGroups = 50
 const graceMs = 10 * minuteMs
 /** An hour that is over for this long has been added up. */
 const addedUpMs = 10 * minuteMs
-/** The duty that adds up hours runs every minute. */
-const rolledEveryMs = 60_000
 
 type Sum = Omit<StatsRow, 'at'>
 
@@ -39,11 +38,13 @@ export class Stats {
   readonly #database: Database
   readonly #clock: Clock
   readonly #writtenEveryMs: number
+  readonly usage: Usage
 
   constructor(options: { database: Database; clock: Clock; writtenEveryMs: number }) {
     this.#database = options.database
     this.#clock = options.clock
     this.#writtenEveryMs = options.writtenEveryMs
+    this.usage = new Usage(options)
   }
 
   async read(tenant: string, question: StatsQuestion): Promise<StatsAnswer> {

@@ -1,5 +1,5 @@
 /** Figures of a time, added up: what happened how often, and how long it took. */
-import type { Spread, StatsFigures } from '@carillon/contract'
+import type { Spread, StatsFigures, UsageFigures } from '@carillon/contract'
 import { bucketCount, bucketOf, quantilesOf } from '../domain/log-buckets.ts'
 import { readVarints, writeVarints } from '../lib/varints.ts'
 
@@ -55,6 +55,14 @@ export class Tally {
       duration: this.duration.spread(),
     }
   }
+
+  usage(): UsageFigures {
+    const { succeeded, dead, cancelled, failed, duration } = this
+    return {
+      ...{ ended: succeeded + dead + cancelled, succeeded, dead, cancelled },
+      ...{ attempts: duration.count, failed, runMs: Math.round(duration.sumMs) },
+    }
+  }
 }
 
 /** Sum and largest are kept in microseconds. */
@@ -63,6 +71,14 @@ class Lengths {
   #count = 0
   #sum = 0
   #max = 0
+
+  get count(): number {
+    return this.#count
+  }
+
+  get sumMs(): number {
+    return this.#sum / 1_000
+  }
 
   measure(ms: number): void {
     this.#counts ??= new Float64Array(bucketCount)

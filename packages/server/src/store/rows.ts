@@ -24,6 +24,8 @@ export type StoredPolicy = Pick<
   limitKeys?: string[]
   /** The settings of a built-in target. */
   target?: BuiltInTarget
+  /** The job says no jitter: it has that of its tenant, as it was when the schedule was defined. */
+  jitterBy?: 'TENANT'
 }
 
 /** Policies as used. */

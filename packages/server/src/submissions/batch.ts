@@ -3,6 +3,7 @@
  * that are wrong may be left out; then each of them is answered with its problem.
  */
 import { CarillonError, type ErrorDetail, type JobInput, type JobState } from '@carillon/contract'
+import { saysNoJitter } from '../jobs/define.ts'
 import { requireKept } from '../jobs/kept.ts'
 import { newJob } from '../jobs/new-job.ts'
 import { placeCheck } from '../jobs/place-check.ts'
@@ -69,6 +70,7 @@ async function makeAll(
   const made: (Made | { error: CarillonError })[] = []
   const place = placeCheck(jobs, tenant)
   const now = clock.now()
+  let tenantJitterSec: number | undefined
   const yieldIfDue = eventLoopYielder()
   for (const each of wanted) {
     const pause = yieldIfDue()
@@ -80,7 +82,8 @@ async function makeAll(
     try {
       const { input, payload } = each
       refuseKeys(input)
-      const job = newJob(input, { tenant, payload, now })
+      if (saysNoJitter(input)) tenantJitterSec ??= await jobs.tenantJitterOf(tenant, input)
+      const job = newJob(input, { tenant, payload, now, tenantJitterSec })
       const asked = place(input)
       job.definition.pool = typeof asked === 'string' ? asked : await asked
       if (job.nominal !== null && job.nominal < Math.floor(now)) await requireKept(database, job.nominal)

@@ -60,7 +60,7 @@ export default function Ahead() {
               <Panel title="Coming fires" side={chosen === 'day' ? 'two minutes per cell' : 'one hour per cell'}>
                 <FireMap forecast={answer} span={chosen} />
               </Panel>
-              <div className="grid gap-4 lg:grid-cols-2">
+              <div className="grid items-start gap-4 lg:grid-cols-2">
                 <PoolsAhead forecast={answer} />
                 <Collisions forecast={answer} />
               </div>

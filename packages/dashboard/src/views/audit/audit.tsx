@@ -122,7 +122,7 @@ const columns: readonly Column<AuditEntry>[] = [
 function Detail({ detail }: { detail: unknown }) {
   if (detail === null || detail === undefined) return <span className="text-soft">–</span>
   return (
-    <details className="max-w-lg min-w-0">
+    <details className="max-w-xl min-w-0">
       <summary>
         <span className="text-soft break-words">{lineOf(detail)}</span>
       </summary>

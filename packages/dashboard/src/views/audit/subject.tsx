@@ -21,5 +21,20 @@ export function Subject({ entry: { action, subject } }: { entry: AuditEntry }) {
       </Link>
     )
   }
+  if (action.startsWith('dag.') && action !== 'dag.deleted') {
+    return (
+      <Link to="/dags/$dagId" params={{ dagId: subject }} className={link}>
+        {subject}
+      </Link>
+    )
+  }
+  // Of the installation: who sees these entries may open the page.
+  if (action.startsWith('tenant.')) {
+    return (
+      <Link to="/tenants/$tenant" params={{ tenant: subject }} className={link}>
+        {subject}
+      </Link>
+    )
+  }
   return <span className={style}>{subject}</span>
 }

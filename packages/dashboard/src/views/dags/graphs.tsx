@@ -46,7 +46,7 @@ export function Graphs({
             name: 'Action',
             isNumber: true,
             cell: (dag: Dag) => (
-              <Button className="min-h-7 py-0" aria-label={`Run ${dag.name}…`} onClick={() => onRun(dag)}>
+              <Button className="min-h-7! py-0!" aria-label={`Run ${dag.name}…`} onClick={() => onRun(dag)}>
                 Run…
               </Button>
             ),

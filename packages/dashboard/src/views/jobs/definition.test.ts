@@ -17,6 +17,11 @@ it('says what differs from the defaults, and nothing of where the job stands', (
   })
 })
 
+it('says no jitter that is the tenant’s', () => {
+  expect(definitionOf({ ...job, jitterSec: 60, jitterBy: 'JOB' })).toHaveProperty('jitterSec', 60)
+  expect(definitionOf({ ...job, jitterSec: 60, jitterBy: 'TENANT' })).not.toHaveProperty('jitterSec')
+})
+
 it('changes one field and keeps the others, also those a form does not know', () => {
   const definition = { ...definitionOf(job), heartbeatTimeoutSec: 9 }
   const changed = withValue(definition, ['retryPolicy', 'backoff'], 'FIXED')

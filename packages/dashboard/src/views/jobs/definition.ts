@@ -65,6 +65,8 @@ export function definitionOf(job: Job | JobVersion['definition']): Definition {
     const value = shown[field]
     if (value === null || value === undefined || isSame(value, usual[field])) continue
     if (field === 'retryPolicy' || field === 'dst') found[field] = withoutUsual(value as object, usual[field] as object)
+    // The tenant's: the definition says none.
+    else if (field === 'jitterSec' && job.jitterBy === 'TENANT') continue
     else if (field === 'labels' && Object.keys(value).length === 0) continue
     else if (field === 'after') found[field] = withoutUsual(value as object, { on: 'SUCCEEDED' })
     else if (field === 'target') found[field] = targetOf(value as WireJobInput['target'])

@@ -42,7 +42,9 @@ export function JobFacts({ of: job }: { of: Job }) {
         ...seconds('Deadline', job.deadlineSec),
         ...seconds('Heartbeat within', job.heartbeatTimeoutSec),
         ...seconds('Start within', job.startWithinSec),
-        ...(job.jitterSec > 0 ? seconds('Jitter, up to', job.jitterSec) : []),
+        ...(job.jitterSec > 0
+          ? seconds(job.jitterBy === 'TENANT' ? 'Jitter of the tenant, up to' : 'Jitter, up to', job.jitterSec)
+          : []),
         ['Overlap', overlaps[job.overlap]],
         ['Misfire', misfires[job.misfire]],
         ...(job.delivery === 'AT_MOST_ONCE' ? ([['Delivery', 'At most once']] as [string, ReactNode][]) : []),

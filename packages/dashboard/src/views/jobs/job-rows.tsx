@@ -87,10 +87,10 @@ export function JobRows({
               {cells.map(({ name, of }) => (
                 <td
                   key={name}
-                  className="min-w-0 px-2 py-1.5 align-top first:pl-4 last:pr-4 max-sm:block max-sm:px-0 max-sm:py-0.5 max-sm:first:pl-0"
+                  className={`min-w-0 px-2 py-1.5 align-top first:pl-4 last:pr-4 max-sm:px-0 max-sm:py-0.5 max-sm:first:pl-0 ${isNamed(name) ? named : 'max-sm:block'}`}
                 >
-                  {name !== 'Job' && name !== 'State' && <span className="mr-2 text-soft sm:hidden">{name}</span>}
-                  {of(items[index]!, onLabel)}
+                  {isNamed(name) && <span className="text-soft sm:hidden">{name}</span>}
+                  <div className="min-w-0">{of(items[index]!, onLabel)}</div>
                 </td>
               ))}
             </tr>
@@ -104,6 +104,13 @@ export function JobRows({
       {error !== null && <Trouble error={error} again={again} />}
     </>
   )
+}
+
+/** On a phone: a name and its value, below one another with those of the other cells. */
+const named = 'max-sm:grid max-sm:grid-cols-[5rem_minmax(0,1fr)] max-sm:items-baseline'
+
+function isNamed(name: string): boolean {
+  return name !== 'Job' && name !== 'State'
 }
 
 /** In place of rows that are out of sight. */

@@ -1,5 +1,5 @@
 /** One job: what it is, when it fires, how its runs went, what it was before; and what can be done with it. */
-import { useParams } from '@tanstack/react-router'
+import { Link, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Answer } from '../../components/answer.tsx'
 import { Json } from '../../components/json.tsx'
@@ -27,6 +27,11 @@ export default function JobView() {
     <Answer of={job}>
       {(found) => (
         <>
+          <p>
+            <Link to="/jobs" className="text-accent hover:underline">
+              All jobs
+            </Link>
+          </p>
           <Heading
             title={found.name}
             about={

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { checkJitter, jitterOffsetMs } from './jitter.ts'
+import { checkJitter, clampedJitter, jitterOffsetMs } from './jitter.ts'
 import { cron, everyPolicy, instant, interval } from './schedule.test-support.ts'
 import { compileSchedule, type Schedule } from './schedule.ts'
 
@@ -19,6 +19,21 @@ describe('the offset', () => {
     expect(buckets.length).toBe(60)
     expect(Math.min(...buckets)).toBeGreaterThan(850)
     expect(Math.max(...buckets)).toBeLessThan(1_150)
+  })
+})
+
+describe('a default that is too long', () => {
+  const now = instant('2025-01-01T00:00Z')
+  const anchor = '2024-01-01T00:00Z'
+
+  it('is cut to what the check allows', () => {
+    expect([59, 60, 3_600].map((sec) => clampedJitter(cron('* * * * *'), sec, now))).toEqual([59, 59, 59])
+    expect(['PT1S', 'PT1.5S', 'PT10S'].map((each) => clampedJitter(interval(each, anchor), 600, now))).toEqual([
+      0, 1, 9,
+    ])
+    for (const schedule of [cron('0,5 * * * *'), cron('30 2 * * *'), interval('PT90S', anchor)]) {
+      expect(() => checkJitter(schedule, clampedJitter(schedule, 86_400 * 40, now), now)).not.toThrow()
+    }
   })
 })
 

@@ -31,6 +31,12 @@ export function checkJitter(schedule: Schedule, jitterSec: number, after = 0): v
   }
 }
 
+/** As much of this jitter, in whole seconds, as is smaller than the period after `after`. */
+export function clampedJitter(schedule: Schedule, jitterSec: number, after = 0): number {
+  const periodMs = schedule.shortestDistance(after, jitterSec * 1_000)
+  return jitterSec * 1_000 < periodMs ? jitterSec : Math.max(0, Math.ceil(periodMs / 1_000) - 1)
+}
+
 function invalid(message: string, hint: string): CarillonError {
   return new CarillonError('VALIDATION', { pointer: '/jitterSec', message, hint })
 }

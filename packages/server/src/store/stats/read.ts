@@ -41,3 +41,31 @@ export async function readSums(
     [step, tenants, from, to, pool, handler],
   )
 }
+
+/** By day and pool, of all handlers. Index: stats_at. */
+export async function readPoolDays(
+  database: Database,
+  { tenant, from, to }: { tenant: string; from: number; to: number },
+): Promise<{ at: number; pool: string; figures: Buffer }[]> {
+  return database.query<{ at: number; pool: string; figures: Buffer }>(
+    'read-stats-pool-days',
+    `select carillon.ms(s.at) at, s.pool, s.figures from carillon.stats s
+     where s.step = 'DAY' and s.tenant = $1 and s.at >= carillon.at($2) and s.at < carillon.at($3) and s.handler = '' and s.pool <> ''
+     order by s.at, s.pool`,
+    [tenant, from, to],
+  )
+}
+
+/** Whole days of tenants, added up. Index: stats_pkey. */
+export async function readTenantDays(
+  database: Database,
+  { tenants, from, to }: { tenants: string[]; from: number; to: number },
+): Promise<{ tenant: string; figures: Buffer }[]> {
+  return database.query<{ tenant: string; figures: Buffer }>(
+    'read-stats-tenant-days',
+    `select s.tenant, string_agg(s.figures, '') figures from carillon.stats s
+     where s.step = 'DAY' and s.tenant = any ($1) and s.pool = '' and s.handler = '' and s.at >= carillon.at($2) and s.at < carillon.at($3)
+     group by s.tenant order by s.tenant`,
+    [tenants, from, to],
+  )
+}

@@ -39,11 +39,15 @@ export async function readTenants(
   return rows.map(({ tenant }) => tenant)
 }
 
+export interface Pruned {
+  tenants: string[]
+  step: StoredStep
+  before: number
+  limit: number
+}
+
 /** Drops what is older; true: there is more. Index: stats_at. */
-export async function pruneStats(
-  database: Database,
-  { tenants, step, before, limit }: { tenants: string[]; step: StoredStep; before: number; limit: number },
-): Promise<boolean> {
+export async function pruneStats(database: Database, { tenants, step, before, limit }: Pruned): Promise<boolean> {
   const rows = await database.query<{ count: number }>(
     'prune-stats',
     `with gone as (
@@ -51,6 +55,23 @@ export async function pruneStats(
          select o.ctid from carillon.stats o where o.step = $1 and o.tenant = any ($2) and o.at < carillon.at($3) limit $4)) returning 1)
      select count(*) from gone`,
     [step, tenants, before, limit],
+  )
+  return rows[0]!.count >= limit
+}
+
+/** Drops what is by handler, and leaves the sums by pool and of all; true: there is more. Index: stats_at, from `from` on. */
+export async function pruneHandlers(
+  database: Database,
+  { tenants, step, from, before, limit }: Pruned & { from: number },
+): Promise<boolean> {
+  const rows = await database.query<{ count: number }>(
+    'prune-stats-handlers',
+    `with gone as (
+       delete from carillon.stats s where s.ctid = any (array(
+         select o.ctid from carillon.stats o where o.step = $1 and o.tenant = any ($2) and o.at >= carillon.at($3)
+           and o.at < carillon.at($4) and o.handler <> '' limit $5)) returning 1)
+     select count(*) from gone`,
+    [step, tenants, from, before, limit],
   )
   return rows[0]!.count >= limit
 }

@@ -18,6 +18,7 @@ const quotaColumns: Record<keyof Quotas, string> = {
 const columnsOf = (of: string) =>
   [
     ...['name', 'weight', 'description', 'version'].map((column) => of + column),
+    `${of}jitter_sec "jitterSec"`,
     ...quotaNames.map((quota) => `${of}${quotaColumns[quota]} "${quota}"`),
     ...[`${of}created_at "createdAt"`, `${of}updated_at "updatedAt"`],
   ].join(', ')
@@ -58,10 +59,21 @@ export async function readWeights(database: Database): Promise<Map<string, numbe
   return new Map(rows.map(({ name, weight }) => [name, weight]))
 }
 
+/** The default of its schedules; null: it has none. Index: tenants_pkey. */
+export async function readDefaultJitter(database: Database, name: string): Promise<number | null> {
+  const rows = await database.query<{ jitterSec: number | null }>(
+    'read-tenant-jitter',
+    'select jitter_sec "jitterSec" from carillon.tenants where name = $1',
+    [name],
+  )
+  return rows[0]?.jitterSec ?? null
+}
+
 export interface PutTenant extends Quotas {
   name: string
   weight: number
   description: string | null
+  jitterSec: number | null
   /** Null: whichever there is. */
   version: number | null
   actor: string
@@ -75,12 +87,12 @@ export interface TenantPut {
 
 /** See functions/administration/tenants.sql. */
 export async function putTenant(database: Database, put: PutTenant): Promise<TenantPut> {
-  const { name, weight, description, version, actor } = put
+  const { name, weight, description, jitterSec, version, actor } = put
   const quotas = Object.fromEntries(quotaNames.map((quota) => [quotaColumns[quota], put[quota]]))
   const rows = await database.query<TenantRecord & { verdict: TenantPut['verdict']; name: string | null }>(
     'put-tenant',
     `select verdict, ${columnsOf('(tenant).')} from carillon.declare_tenant($1, $2, $3, $4)`,
-    [JSON.stringify({ name, weight, description, ...quotas }), version, actor, database.now],
+    [JSON.stringify({ name, weight, description, jitter_sec: jitterSec, ...quotas }), version, actor, database.now],
   )
   const { verdict, ...tenant } = rows[0]!
   return { verdict, tenant: tenant.name === null ? null : tenant }

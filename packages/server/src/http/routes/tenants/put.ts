@@ -7,12 +7,12 @@ import { created, ok, route } from '../../route.ts'
 import { tenantMismatch } from './get.ts'
 
 export const putTenant = route(api.putTenant, async ({ params, headers, body, caller }, { database, signals }) => {
-  const { weight = 1, description = null } = body
+  const { weight = 1, description = null, jitterSec = null } = body
   const name = params.tenant
   if (name === everyTenant) throw reservedName()
   const version = versionOf(headers) ?? null
   const quotas = Object.fromEntries(quotaNames.map((quota) => [quota, body[quota] ?? null])) as Quotas
-  const put = { name, weight, description, ...quotas, version, actor: caller.actor }
+  const put = { name, weight, description, jitterSec, ...quotas, version, actor: caller.actor }
   const { verdict, tenant } = await store.putTenant(database, put)
   if (verdict === 'MISMATCH') throw tenantMismatch(tenant?.version ?? null, version!)
   if (verdict !== 'UNCHANGED') signals.publish({ kind: 'TENANTS' })

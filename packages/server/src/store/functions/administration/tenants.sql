@@ -1,8 +1,9 @@
--- What is declared about a tenant, for the audit: quotas that it does not have are left out.
+-- What is declared about a tenant, for the audit: what it does not have is left out.
 create or replace function carillon.tenant_detail(p_tenant carillon.tenants) returns jsonb
 language sql immutable
 as $$
   select jsonb_build_object('weight', p_tenant.weight, 'description', p_tenant.description) || jsonb_strip_nulls(jsonb_build_object(
+    'jitterSec', p_tenant.jitter_sec,
     'maxJobs', p_tenant.max_jobs, 'submissionsPerSec', p_tenant.submissions_per_sec, 'maxPools', p_tenant.max_pools,
     'maxWorkers', p_tenant.max_workers, 'maxIdempotencyKeys', p_tenant.max_idempotency_keys,
     'maxEventStreams', p_tenant.max_event_streams))
@@ -48,7 +49,7 @@ begin
     return;
   end if;
   update carillon.tenants t
-  set weight = v_given.weight, description = v_given.description, max_jobs = v_given.max_jobs,
+  set weight = v_given.weight, description = v_given.description, jitter_sec = v_given.jitter_sec, max_jobs = v_given.max_jobs,
     submissions_per_sec = v_given.submissions_per_sec, max_pools = v_given.max_pools, max_workers = v_given.max_workers,
     max_idempotency_keys = v_given.max_idempotency_keys, max_event_streams = v_given.max_event_streams,
     version = t.version + 1, updated_at = v_now

@@ -3,7 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cancel } from '../../../packages/server/src/store/executions/cancel.ts'
 import { readPlacement } from '../../../packages/server/src/store/executions/read-placement.ts'
 import { reserveTags } from '../../../packages/server/src/store/executions/reserve-tags.ts'
-import { admit, checkSlots, readAdmissible, refundFlows } from '../../../packages/server/src/store/limits/admit.ts'
+import {
+  admit,
+  anyLimits,
+  checkSlots,
+  readAdmissible,
+  refundFlows,
+} from '../../../packages/server/src/store/limits/admit.ts'
 import { endOf, openStore, type TestStore, tenant } from '../../support/store.ts'
 
 let store: TestStore
@@ -165,6 +171,46 @@ describe('a limit of concurrency', () => {
     )
     await store.settle((await store.lease(10)).map((each) => endOf(each)))
     await store.assertOnePlace()
+  })
+
+  it('whose last one is deleted leaves nothing behind', async () => {
+    await admitAll()
+    const before = await store.database.query<{ name: string }>(null, 'delete from carillon.limits returning name')
+    expect(await anyLimits(store.database)).toBe(false)
+    await declare({ name: 'last', concurrency: 1 })
+    const ids = await store.submit(2, keyed('last'))
+    expect(await admitAll()).toHaveLength(1)
+    const held = await store.lease(10)
+    await store.database.query(
+      null,
+      `insert into carillon.limit_changes (key, freed) select distinct key, 0 from carillon.waiting where tenant is not null;
+       delete from carillon.limits where name = 'last'`,
+    )
+    expect(await anyLimits(store.database)).toBe(true)
+    expect(await admitAll()).toHaveLength(1)
+    await store.settle([...held, ...(await store.lease(10))].map((each) => endOf(each)))
+    expect(await anyLimits(store.database)).toBe(true)
+    expect(await checkSlots(store.database)).toEqual([])
+    await admitAll()
+    expect(await anyLimits(store.database)).toBe(false)
+    expect(ids).toHaveLength(2)
+    for (const { name } of before) await declare({ name, concurrency: name === 'door' ? 1 : 2 })
+  })
+
+  it('of one that cannot be read lets the next one in when that is in quarantine', async () => {
+    await declare({ name: 'ghost', concurrency: 1 })
+    const [first, second] = (await store.submit(2, keyed('ghost'))).toSorted()
+    await store.database.query(null, 'delete from carillon.executions where execution_id = $1', [first])
+    expect(await admitAll()).toEqual([])
+    await store.database.query(
+      null,
+      `select carillon.set_aside('a test', array['waiting'], array[jsonb_build_object('execution_id', $1::text)], array[$1::uuid],
+         array['NO_LEDGER_ROW'], array['gone'])`,
+      [first],
+    )
+    expect(await admitAll()).toEqual([second])
+    await store.settle((await store.lease(10)).map((each) => endOf(each)))
+    await store.database.query(null, 'delete from carillon.quarantine')
   })
 
   it('that is gone holds nobody', async () => {

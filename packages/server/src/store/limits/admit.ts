@@ -79,9 +79,13 @@ export async function checkSlots(database: Database): Promise<{ key: string; lea
   return database.query('check-slots', 'select key, leaked from carillon.check_slots($1)', [database.now])
 }
 
-/** Whether anything has been declared: without, no execution has a limit. */
+/** Whether anything is declared, or was until a moment ago: without, nothing waits for a limit or holds slots of one. */
 export async function anyLimits(database: Database): Promise<boolean> {
-  const rows = await database.query<{ any: boolean }>('any-limits', 'select exists (select from carillon.limits) "any"')
+  const rows = await database.query<{ any: boolean }>(
+    'any-limits',
+    `select exists (select from carillon.limits) or exists (select from carillon.limit_changes)
+       or exists (select from carillon.limit_holds) "any"`,
+  )
   return rows[0]!.any
 }
 

@@ -298,7 +298,8 @@ begin
     returning k.key, f.taken - f.held leaked
   ), changes as (
     insert into carillon.limit_changes (key, freed) select m.key, 0 from mended m)
-  select m.key, m.leaked from mended m;
+  -- While no limit is declared, nothing that ends looks for slots: those of deleted limits are not lost.
+  select m.key, m.leaked from mended m where exists (select from carillon.limits l where l.limit_id = split_part(m.key, ':', 2)::int);
   delete from carillon.limit_keys k
   where k.taken = 0 and (k.next_at is null or k.next_at < v_now)
     and not exists (select from carillon.waiting w where w.key = k.key) and not exists (select from carillon.limit_changes c where c.key = k.key);

@@ -32,7 +32,7 @@ const names = [
 ]
 
 /** Not part of `all`. */
-const asides = ['growth', 'scale-out', 'dashboard']
+const asides = ['growth', 'fairness', 'scale-out', 'dashboard']
 
 const options = {
   quick: { type: 'boolean', default: false },

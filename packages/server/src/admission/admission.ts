@@ -36,6 +36,6 @@ export class Admission {
     this.weightOf = weights.weightOf
     this.tag = createTagger(database, this.virtualTimes, this.weightOf)
     this.limiter = new Limiter({ ...options, tag: this.tag, onLeaked: options.onSlotsLost })
-    this.services = [this.virtualTimes, weights, this.limiter]
+    this.services = [this.virtualTimes, weights.reader, this.limiter]
   }
 }

@@ -14,6 +14,7 @@ import type { Logger } from '../observability/logger.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
 import { admit, anyLimits, checkSlots, readAdmissible, refundFlows } from '../store/limits/admit.ts'
+import { DeclarationReader } from './declaration-reader.ts'
 import type { TagFlows } from './tags.ts'
 
 export interface LimiterOptions {
@@ -29,14 +30,13 @@ export interface LimiterOptions {
 }
 
 const batchSize = 500
-/** How often it is asked again whether there are limits, in case the signal was lost, and slots are compared with who holds them. */
-const knowledgeMs = 10_000
+/** How often slots are compared with who holds them. */
 const checkEveryMs = 60_000
 
 export class Limiter implements Service {
   readonly #options: LimiterOptions
   readonly #loop: Loop
-  readonly #knowledge: Loop
+  readonly #reader: DeclarationReader
   readonly #checks: Loop
   /** Something is declared: without, nothing waits for a limit. */
   #any = false
@@ -44,10 +44,9 @@ export class Limiter implements Service {
 
   constructor(options: LimiterOptions) {
     this.#options = options
-    const { pollMs, logger } = options
+    const { pollMs, logger, signals } = options
     this.#loop = new Loop({ name: 'admission to limits', everyMs: pollMs, logger, runOnce: () => this.#runAsLeader() })
-    const runOnce = () => this.learn()
-    this.#knowledge = new Loop({ name: 'knowledge of limits', everyMs: knowledgeMs, logger, runOnce })
+    this.#reader = new DeclarationReader({ name: 'limits', signals, logger, read: () => this.#learn() })
     this.#checks = new Loop({ name: 'check of slots', everyMs: checkEveryMs, logger, runOnce: () => this.#check() })
   }
 
@@ -56,22 +55,20 @@ export class Limiter implements Service {
     this.#unsubscribe = [
       leadership.onChange(() => this.#wake()),
       signals.subscribe(({ kind }) => {
-        if (kind === 'TENANTS') this.#knowledge.wake()
-        else if (kind === 'READY' || kind === 'DUE' || kind === 'SLOTS') this.#wake()
+        if (kind === 'READY' || kind === 'DUE' || kind === 'SLOTS') this.#wake()
         // Told at this node only, and the leader may be another one.
         else if (kind === 'ENDED' && this.#any) signals.publish({ kind: 'SLOTS' })
       }),
     ]
-    await this.learn()
-    for (const loop of [this.#knowledge, this.#loop, this.#checks]) await loop.start()
+    for (const service of [this.#reader, this.#loop, this.#checks]) await service.start()
   }
 
   async stop(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe()
-    await Promise.all([this.#knowledge, this.#loop, this.#checks].map((loop) => loop.stop()))
+    await Promise.all([this.#reader, this.#loop, this.#checks].map((service) => service.stop()))
   }
 
-  async learn(): Promise<void> {
+  async #learn(): Promise<void> {
     const before = this.#any
     this.#any = await anyLimits(this.#options.database)
     if (this.#any && !before) this.#wake()

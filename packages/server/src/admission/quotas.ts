@@ -1,59 +1,51 @@
 /**
  * Quotas of tenants, as far as nodes hold them: submissions per second, Idempotency-Keys, open streams. Those of jobs, pools and workers are held
- * in SQL, where the rows are written. What is declared is read when a signal says that it has changed, and every ten seconds in case the signal
- * was lost. A tenant without quotas costs one look into a map.
+ * in SQL, where the rows are written. A tenant without quotas costs one look into a map.
  */
 import type { Clock } from '../lib/clock.ts'
-import { Loop } from '../lib/loop.ts'
 import type { Service } from '../lib/service.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Signals } from '../signals/port.ts'
 import type { Database } from '../store/database.ts'
 import { countAnswers, type NodeQuotas, readQuotas, takeBudget } from '../store/tenants/quotas.ts'
+import { DeclarationReader } from './declaration-reader.ts'
 import { SubmissionRates } from './submission-rates.ts'
-
-const everyMs = 10_000
 
 export class TenantQuotas implements Service {
   readonly #database: Database
-  readonly #signals: Signals
-  readonly #loop: Loop
+  readonly #reader: DeclarationReader
   readonly #rates: SubmissionRates
   #quotas: ReadonlyMap<string, NodeQuotas> = new Map()
   /** Idempotency-Keys of tenants that have a quota for them: as they were counted, with those of this node since. */
   #keys = new Map<string, number>()
   /** Open at this node, by tenant. */
   readonly #streams = new Map<string, number>()
-  #unsubscribe: (() => void) | null = null
 
-  constructor(options: { database: Database; signals: Signals; clock: Clock; logger: Logger }) {
-    const { database, clock } = options
+  constructor({
+    database,
+    clock,
+    ...options
+  }: {
+    database: Database
+    signals: Signals
+    clock: Clock
+    logger: Logger
+  }) {
     this.#database = database
-    this.#signals = options.signals
     this.#rates = new SubmissionRates({
       take: (asked) => takeBudget(database, asked),
       refuse: (refusal) => database.quotaExceeded(refusal),
       now: () => clock.now(),
     })
-    this.#loop = new Loop({
-      name: 'quotas of tenants',
-      everyMs,
-      logger: options.logger,
-      runOnce: () => this.runOnce(),
-    })
+    this.#reader = new DeclarationReader({ ...options, name: 'quotas of tenants', read: () => this.runOnce() })
   }
 
-  async start(): Promise<void> {
-    this.#unsubscribe = this.#signals.subscribe(({ kind }) => {
-      if (kind === 'TENANTS') this.#loop.wake()
-    })
-    await this.runOnce()
-    await this.#loop.start()
+  start(): Promise<void> {
+    return this.#reader.start()
   }
 
   stop(): Promise<void> {
-    this.#unsubscribe?.()
-    return this.#loop.stop()
+    return this.#reader.stop()
   }
 
   async runOnce(): Promise<void> {

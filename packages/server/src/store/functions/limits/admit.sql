@@ -97,8 +97,9 @@ as $$
     select case when l.rate_count is null then 1000000000 when a.counted_from > p_now then 0
         else floor(extract(epoch from p_now - a.counted_from)::float8 / a.every_sec)::int + 1 end room, a.counted_from, a.every_sec
     from (
-      -- What was not used in time is lost but for a fifth of a second of it.
-      select greatest(k.next_at, p_now - interval '200 milliseconds') counted_from, l.rate_sec::float8 / l.rate_count every_sec) a) r
+      -- What was not used in time is lost, but for a fifth of a second of it.
+      select greatest(k.next_at, p_now - greatest(0.2 - e.every_sec, 0) * interval '1 second') counted_from, e.every_sec
+      from (select l.rate_sec::float8 / l.rate_count every_sec) e) a) r
 $$;
 
 -- ADMIT: gives slots to what waits for limits, and makes it ready. The only place where slots are given away.

@@ -1,5 +1,4 @@
--- The quarantine: rows whose own data makes a call fail, kept with the error so that the rest goes on. One way in, two ways out.
--- See docs/decisions/0032-quarantine.md.
+-- The quarantine: rows whose own data makes a call fail, kept with the error. One way in, two ways out. See docs/decisions/0032-quarantine.md.
 
 -- The columns that name a row, as a list. Null: no row of that table is ever set aside.
 create or replace function carillon.quarantine_key(p_source text) returns text[]
@@ -88,12 +87,7 @@ begin
        select array_agg(distinct g.n) from gone g', v_source,
       (select string_agg(format('t.%1$I = k.%1$I', c), ' and ') from unnest(carillon.quarantine_key(v_source)) c))
     into v_left using v_left, p_keys, p_call, p_codes, p_messages, v_now;
-    -- What waited for the same limit behind it may have its slot.
-    if v_source = 'waiting' then
-      insert into carillon.limit_changes (key, freed)
-      select distinct q.content ->> 'key', 0 from carillon.quarantine q
-      where q.source = 'waiting' and q.at = v_now and q.content ->> 'key' like 'limit:%';
-    end if;
+    perform carillon.look_behind_quarantined(v_now) where v_source = 'waiting';
     for i in 1..coalesce(cardinality(v_left), 0) loop
       v_verdicts[v_left[i]] := 'SET_ASIDE';
     end loop;

@@ -37,6 +37,8 @@ async function locksOf(pid: number): Promise<Lock[]> {
   return (await stage.admin.query<Lock>(sql, [pid])).rows
 }
 
+const whatQuotasRead = (read: object) => ['tenants', 'job_counts'].filter((table) => table in read)
+
 it.each(['', 'isolation level repeatable read', 'isolation level serializable'])(
   'two open transactions that enqueued the same do not meet: begin %s',
   async (options) => {
@@ -55,10 +57,12 @@ it.each(['', 'isolation level repeatable read', 'isolation level serializable'])
         locks.filter((lock) => lock.table !== null && lock.mode !== 'SIReadLock'),
         (lock) => lock.table!,
       )
-      expect(Object.keys(modesOf).sort()).toEqual(['installation', 'pools', 'submissions'])
-      expect(new Set(modesOf.submissions!.map((lock) => lock.mode))).toEqual(new Set(['RowExclusiveLock']))
-      for (const read of [modesOf.installation!, modesOf.pools!]) {
-        expect(new Set(read.map((lock) => lock.mode))).toEqual(new Set(['AccessShareLock']))
+      const { submissions, ...read } = modesOf
+      // What is still to come, be it by a millisecond between two clocks, is held against the tenant's quota.
+      expect(new Set(Object.keys(read))).toEqual(new Set(['installation', 'pools', ...whatQuotasRead(read)]))
+      expect(new Set(submissions!.map((lock) => lock.mode))).toEqual(new Set(['RowExclusiveLock']))
+      for (const locks of Object.values(read)) {
+        expect(new Set(locks!.map((lock) => lock.mode))).toEqual(new Set(['AccessShareLock']))
       }
     }
     for (const client of callers) await client.query('commit')

@@ -16,7 +16,7 @@ const auth = { jwtSecret: 'a secret of thirty-two characters, at least' }
 
 beforeAll(async () => {
   node = await httpNode({ engine: ampleTimes })
-  await node.ask('PUT /v1/tenants/acme', { weight: 3, jitterSec: 90, description: 'Gold' })
+  await node.ask('PUT /v1/tenants/acme', { weight: 3, jitterSec: 90, maxJobs: 50, description: 'Gold' })
   await node.ask('PUT /v1/tenants/beta', {})
   await used('acme', { 0: 300, 1: 420, 2: 380, 9: 500 })
   await used('stray', { 0: 240 })
@@ -72,6 +72,7 @@ describe('tenants', () => {
     await page.getByRole('link', { name: 'acme' }).click()
     await page.getByRole('heading', { name: 'acme' }).waitFor()
     await page.getByText('1,600 executions ended, 0 of them dead.').waitFor({ state: 'attached' })
+    await page.getByText('at most 50').waitFor()
     await page.getByText('Day by day').click()
     await page
       .getByRole('table', { name: /Usage by day/ })

@@ -1,5 +1,5 @@
 /** One tenant: what is declared about it, what it has now, and what it used by day. */
-import type { Tenant as TenantShape } from '@carillon/contract'
+import type { QuotaName, Tenant as TenantShape } from '@carillon/contract'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { Answer } from '../../components/answer.tsx'
@@ -110,10 +110,23 @@ function Now({ name }: { name: string }) {
   )
 }
 
+const quotas: Record<QuotaName, string> = {
+  maxJobs: 'Jobs at rest',
+  submissionsPerSec: 'Submitted a second',
+  maxPools: 'Pools',
+  maxWorkers: 'Workers',
+  maxIdempotencyKeys: 'Idempotency-Keys',
+  maxEventStreams: 'Open streams',
+}
+
 function factsOf(tenant: TenantShape): [string, ReactNode][] {
   return [
     ['Weight', count(tenant.weight)],
     ['Default jitter', tenant.jitterSec === null ? 'None' : `up to ${duration(tenant.jitterSec * 1_000)}`],
+    ...Object.entries(quotas).flatMap(([quota, words]): [string, ReactNode][] => {
+      const most = tenant[quota as QuotaName]
+      return most === null ? [] : [[words, `at most ${count(most)}`]]
+    }),
     ['Version', count(tenant.version)],
     ['Declared', <Time key="declared" at={tenant.createdAt} />],
     ['Changed', <Time key="changed" at={tenant.updatedAt} />],

@@ -66,7 +66,7 @@ describe('a job', () => {
   })
 
   it.each([
-    [{ limits: [] }, 'VALIDATION', '/limits'],
+    [{ limits: ['a', 'b', 'c', 'd', 'e'] }, 'VALIDATION', '/limits'],
     [{ limits: ['acct', 'acct', 'acct', 'acct', 'acct'] }, 'VALIDATION', '/limits'],
     [{ limits: 'acct' }, 'VALIDATION', '/limits'],
     [{ limits: [''] }, 'VALIDATION', '/limits/0'],
@@ -232,8 +232,8 @@ describe('carillon.enqueue', () => {
     [['acct:{payload.id'], '{}', 'is not a place in the payload'],
     [['acct:'], '{}', 'is not a limit and its key'],
     [['{payload.id}'], '{}', 'is not a limit and its key'],
-    [[], '{}', 'an array of 1 to 4 limits'],
-    [['acct', 5], '{}', 'an array of 1 to 4 limits'],
+    [['a', 'b', 'c', 'd', 'e'], '{}', 'an array of at most 4 limits'],
+    [['acct', 5], '{}', 'an array of at most 4 limits'],
   ])('refuses %j of %s', async (limits, of, message) => {
     await expect(enqueue(limits, of)).rejects.toMatchObject({
       code: '22023',

@@ -91,7 +91,6 @@ export const executionPolicy = {
   ),
   limits: Type.Optional(
     Type.Array(Type.String({ minLength: 1, maxLength: limits.limitLength, ...plainText }), {
-      minItems: 1,
       maxItems: limits.limitsNamed,
       description:
         'Limits that count the execution: a name, or `name:key`, in which `{payload.path.to.field}` stands for a field of the payload. ' +

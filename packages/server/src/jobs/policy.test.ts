@@ -42,7 +42,7 @@ describe('a policy', () => {
     ['/cancelGraceSec', [-1, 3_601, 0.5, null]],
     ['/unknownHandlerSec', [-1, 0.5, null]],
     ['/labels', [null, 'x', Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`l${i}`, 'x']))]],
-    ['/limits', [[], 'acct', {}, null, ['a', 'b', 'c', 'd', 'e']]],
+    ['/limits', ['acct', {}, null, ['a', 'b', 'c', 'd', 'e']]],
     ['/limits/0', [[''], [5], ['a:'], ['a:{b}'], ['x'.repeat(601)]]],
     ['/traceparent', ['', 'x'.repeat(101), 5, null]],
     ['/retryPolicy', [null, 'x', 5, [3]]],

@@ -47,8 +47,8 @@ export function checkPolicy(problems: Problems, input: ExecutionPolicy): void {
 function checkLimits(problems: Problems, asked: unknown): void {
   if (asked === undefined) return
   const list = problems.list('/limits', asked)
-  if (Array.isArray(asked) && (list.length === 0 || list.length > limits.limitsNamed))
-    problems.add('/limits', `limits has ${list.length} entries`, `Give 1 to ${limits.limitsNamed}, or leave it out`)
+  if (list.length > limits.limitsNamed)
+    problems.add('/limits', `limits has ${list.length} entries`, `Give at most ${limits.limitsNamed}`)
   for (const [i, each] of list.entries()) {
     problems.text(`/limits/${i}`, each, limits.limitLength)
     if (typeof each !== 'string' || each === '') continue
@@ -79,7 +79,7 @@ export function storedPolicy(
   if (input.delivery !== undefined && input.delivery !== defaults.delivery) stored.delivery = input.delivery
   if (input.cancelGraceSec !== undefined) stored.cancelGraceSec = input.cancelGraceSec
   if (input.unknownHandlerSec !== undefined) stored.unknownHandlerSec = input.unknownHandlerSec
-  if (input.limits !== undefined) stored.limits = input.limits
+  if (input.limits !== undefined && input.limits.length > 0) stored.limits = input.limits
   const retry = Object.fromEntries(Object.entries(input.retryPolicy ?? {}).filter(([, value]) => value !== undefined))
   if (Object.keys(retry).length > 0) stored.retryPolicy = retry
   return Object.keys(stored).length > 0 ? stored : null

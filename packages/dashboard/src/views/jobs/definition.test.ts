@@ -7,7 +7,7 @@ const job = {
   ...{ key: 'k', name: 'n', managedBy: null, labels: {}, type: 'CRON', schedule: '0 3 * * *', timezone: 'UTC' },
   ...{ runAt: null, runAtLocal: null, dst: { gap: 'SHIFT', overlap: 'BOTH' }, jitterSec: 0, payload: null },
   ...{ retryPolicy: { ...defaults.retryPolicy, maxAttempts: 2 }, timeoutSec: defaults.timeoutSec, graceSec: 60 },
-  ...{ target: { pool: 'default', handler: 'h' }, overlap: 'ALLOW', state: 'ACTIVE', version: 3 },
+  ...{ target: { pool: 'default', handler: 'h' }, overlap: 'ALLOW', limits: [], state: 'ACTIVE', version: 3 },
 } as unknown as Job
 
 it('says what differs from the defaults, and nothing of where the job stands', () => {

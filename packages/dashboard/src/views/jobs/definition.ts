@@ -127,6 +127,7 @@ function isGroup(value: unknown): value is Record<string, unknown> {
 }
 
 function isSame(a: unknown, b: unknown): boolean {
+  if (Array.isArray(a) && Array.isArray(b)) return JSON.stringify(a) === JSON.stringify(b)
   return a === b || (isGroup(a) && isGroup(b) && textOf(a) === textOf(b))
 }
 

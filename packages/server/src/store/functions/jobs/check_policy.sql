@@ -3,7 +3,7 @@ create or replace function carillon.is_policy_list(p_key text, p_list jsonb) ret
 language sql immutable
 return case
   when jsonb_typeof(p_list) <> 'array' then false
-  when p_key = 'limits' then jsonb_array_length(p_list) between 1 and 4 and not exists (
+  when p_key = 'limits' then jsonb_array_length(p_list) <= 4 and not exists (
     select from jsonb_array_elements(p_list) n where jsonb_typeof(n) <> 'string' or length(n #>> '{}') not between 1 and 600
       or n #>> '{}' ~ '[\u0001-\u001f\u007f]')
   when p_key = 'retryPolicy.delaysMs' then jsonb_array_length(p_list) <= 1000
@@ -44,7 +44,7 @@ begin
     ('delivery', 'AT_LEAST_ONCE or AT_MOST_ONCE', 'strict $ ? (@ == "AT_LEAST_ONCE" || @ == "AT_MOST_ONCE")'),
     ('retryPolicy.backoff', 'EXPONENTIAL, LINEAR or FIXED',
       'strict $ ? (@ == "EXPONENTIAL" || @ == "LINEAR" || @ == "FIXED")'),
-    ('limits', 'an array of 1 to 4 limits, each of 1 to 600 characters', null),
+    ('limits', 'an array of at most 4 limits, each of 1 to 600 characters', null),
     ('retryPolicy.delaysMs', 'an array of at most 1000 whole numbers from 0 to 31622400000', null),
     ('retryPolicy.nonRetryableErrors', 'an array of at most 100 names, each of 1 to 200 characters', null))
   select g.key, left(g.value::text, 100), coalesce('must be ' || r.words, 'is not known')

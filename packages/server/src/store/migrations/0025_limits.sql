@@ -30,6 +30,9 @@ create table carillon.limits (
   check (concurrency is not null or rate_count is not null)
 );
 
+-- Those that count executions which do not name them.
+create index limits_unnamed on carillon.limits (tenant) where scope <> 'KEY';
+
 -- A key is limit:<limit_id>:<what is counted>. Rows that say nothing are removed.
 create table carillon.limit_keys (
   key text collate "C" primary key,

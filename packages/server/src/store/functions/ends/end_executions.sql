@@ -70,7 +70,7 @@ begin
     released := carillon.release_steps(v_steps, p_now);
   end if;
   -- Hardly ever is anything in the table.
-  if exists (select from carillon.limits) then
+  if exists (select from carillon.limits) and exists (select from carillon.limit_holds) then
     perform carillon.free_slots(ended);
   end if;
   -- Only now, in a statement of its own: what began to wait while we waited for the ledger row is visible.
@@ -112,7 +112,7 @@ begin
       case w.outcome when 'HANDED_BACK' then 'PENDING' else w.outcome end
     from written w cross join carillon.installation n)
   select coalesce(array_agg(w.execution_id), '{}') into v_back from written w;
-  if exists (select from carillon.limits) then
+  if exists (select from carillon.limits) and exists (select from carillon.limit_holds) then
     perform carillon.free_slots(v_back);
   end if;
   if array_remove(p_logs, null) <> '{}' then

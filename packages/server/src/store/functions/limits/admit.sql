@@ -1,5 +1,5 @@
--- What ADMIT may admit now. Looks at the keys of which something has changed and at those whose rate allows something again, until there
--- are p_most candidates. Locks nothing: ADMIT looks again. `seen`: the changes that were there.
+-- What ADMIT may admit now. Looks at keys of which something has changed and at those whose rate allows something again, p_most of either, for
+-- about p_most candidates. Locks nothing: ADMIT looks again. `seen`: the changes that were there.
 --
 -- A limit of one tenant admits what was to start first. Where tenants share a limit they take turns by weight: start tags, as in
 -- domain/fairness.ts. Answers the keys it has looked at; which of them have more; for each candidate the key it waits for, its start tag
@@ -15,61 +15,34 @@ as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
-  v_key text;
-  v_limit record;
-  v_ids uuid[];
-  v_starts bigint[];
-  v_costs bigint[];
+  v_each int;   -- how many of a key
 begin
-  keys := '{}';
-  seen := '{}';
-  unfinished := '{}';
-  ids := '{}';
-  for v_key in
-    (select distinct c.key from carillon.limit_changes c limit 500)
+  keys := array(
+    (select distinct c.key from carillon.limit_changes c limit p_most)
     union
     (select k.key from carillon.limit_keys k where k.next_at <= v_now
-      and exists (select from carillon.waiting w where w.key = k.key and w.tenant is not null) limit 500)
-  loop
-    exit when cardinality(ids) >= p_most;
-    keys := keys || v_key;
-    seen := seen || array(select c.change_id from carillon.limit_changes c where c.key = v_key);
-    select * into v_limit from carillon.limit_room(v_key, v_now);
-    if v_limit.shared then
-      select array_agg(c.execution_id order by c.start, c.tenant, c.execution_id), array_agg(c.start order by c.start, c.tenant, c.execution_id),
-        array_agg(c.cost order by c.start, c.tenant, c.execution_id) into v_ids, v_starts, v_costs
-      from (
-        with recursive tenants (tenant) as (
-          (select w.tenant from carillon.waiting w where w.key = v_key and w.tenant is not null order by w.tenant limit 1)
-          union all
-          select (select w.tenant from carillon.waiting w where w.key = v_key and w.tenant is not null and w.tenant > t.tenant order by w.tenant limit 1)
-          from tenants t where t.tenant is not null)
-        select x.execution_id, t.tenant, c.cost, greatest(v_limit.virtual_time, coalesce(f.finish, 0)) + (x.place - 1) * c.cost start
-        from tenants t
-        left join carillon.limit_turns f on f.key = v_key and f.tenant = t.tenant
-        cross join lateral (
-          select coalesce(max(round(65536.0 / o.weight)), 65536)::bigint cost from carillon.tenants o where o.name = t.tenant) c
-        cross join lateral (
-          select w.execution_id, row_number() over (order by w.execution_id) place from (
-            select y.execution_id from carillon.waiting y where y.key = v_key and y.tenant = t.tenant
-            order by y.execution_id limit least(v_limit.room, p_most)) w) x
-        where t.tenant is not null
-        order by 4, 2, 1 limit least(v_limit.room, p_most)) c;
-    else
-      select array_agg(w.execution_id), array_fill(0::bigint, array[count(*)::int]), array_fill(0::bigint, array[count(*)::int])
-      into v_ids, v_starts, v_costs from (
-        select y.execution_id from carillon.waiting y where y.key = v_key and y.tenant is not null
-        order by y.tenant, y.execution_id limit least(v_limit.room, p_most)) w;
-    end if;
-    continue when v_ids is null;
-    if cardinality(v_ids) = p_most and v_limit.room > p_most then
-      unfinished := unfinished || v_key;
-    end if;
-    ids := ids || v_ids;
-    starts := starts || v_starts;
-    costs := costs || v_costs;
-    waits := waits || array_fill(v_key, array[cardinality(v_ids)]);
-  end loop;
+      and exists (select from carillon.waiting w where w.key = k.key and w.tenant is not null) limit p_most));
+  v_each := greatest(p_most / greatest(cardinality(keys), 1), 4);
+  seen := array(select c.change_id from unnest(keys) k(key) cross join lateral (
+    select x.change_id from carillon.limit_changes x where x.key = k.key offset 0) c);
+  with rooms as materialized (
+    select k.key, r.room, r.shared, r.virtual_time from unnest(keys) k(key) cross join lateral carillon.limit_room(k.key, v_now) r
+  ), found as (
+    select o.key, w.execution_id, 0::bigint start, 0::bigint cost from rooms o cross join lateral (
+      select y.execution_id from carillon.waiting y where y.key = o.key and y.tenant is not null
+      order by y.tenant, y.execution_id limit least(o.room, v_each)) w
+    where not o.shared
+    union all
+    select o.key, t.execution_id, t.start, t.cost from rooms o cross join lateral
+      carillon.turns_at(o.key, o.virtual_time, least(o.room, v_each)) t
+    where o.shared
+  ), counted as (
+    select f.key, count(*) n from found f group by f.key)
+  select array_agg(f.execution_id order by f.start, f.execution_id), array_agg(f.key order by f.start, f.execution_id),
+    array_agg(f.start order by f.start, f.execution_id), array_agg(f.cost order by f.start, f.execution_id),
+    array(select c.key from counted c join rooms o on o.key = c.key where c.n = v_each and o.room > v_each)
+  into ids, waits, starts, costs, unfinished from found f;
+  ids := coalesce(ids, '{}');
   select array_agg(e.tenant order by i.number), array_agg(e.pool order by i.number), array_agg(e.lane order by i.number) into tenants, pools, lanes
   from unnest(ids) with ordinality i(id, number)
   left join lateral (select * from carillon.executions x where x.execution_id = i.id offset 0) e on true;
@@ -78,6 +51,28 @@ begin
   order by k.next_at limit 1;
   return next;
 end $$;
+
+-- Whose turn it is at a limit that tenants share: the next p_most, by start tags.
+create or replace function carillon.turns_at(p_key text, p_virtual_time bigint, p_most int)
+returns table (execution_id uuid, start bigint, cost bigint)
+language sql stable
+as $$
+  with recursive tenants (tenant) as (
+    (select w.tenant from carillon.waiting w where w.key = p_key and w.tenant is not null order by w.tenant limit 1)
+    union all
+    select (select w.tenant from carillon.waiting w where w.key = p_key and w.tenant is not null and w.tenant > t.tenant order by w.tenant limit 1)
+    from tenants t where t.tenant is not null)
+  select x.execution_id, greatest(p_virtual_time, coalesce(f.finish, 0)) + (x.place - 1) * c.cost, c.cost
+  from tenants t
+  left join carillon.limit_turns f on f.key = p_key and f.tenant = t.tenant
+  cross join lateral (
+    select coalesce(max(round(65536.0 / o.weight)), 65536)::bigint cost from carillon.tenants o where o.name = t.tenant) c
+  cross join lateral (
+    select w.execution_id, row_number() over (order by w.execution_id) place from (
+      select y.execution_id from carillon.waiting y where y.key = p_key and y.tenant = t.tenant order by y.execution_id limit p_most) w) x
+  where t.tenant is not null
+  order by 2, t.tenant, 1 limit p_most
+$$;
 
 -- How many a key may admit now, and where its rate stands: `counted_from` plus an interval for each that is admitted is the next time. Of
 -- a limit that is gone there is room for all.
@@ -117,21 +112,23 @@ set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
-  v_candidate record;   -- an array of each
+  -- Of the candidates: their places in p_*, what becomes of them if they are admitted, their keys as a list, the place of the first one in v_keys.
+  v_numbers int[];
+  v_births carillon.birth[];
+  v_lists jsonb[];
+  v_firsts int[];
   v_keys text[];        -- all that are locked
   v_looked text[];      -- to be looked at again
-  v_room record;        -- likewise of each key
+  v_room record;        -- of each key
+  v_rooms int[];
   v_used int[];
   v_waiting uuid[];
   v_full text;
   v_at int;
   v_key text;
-  v_births carillon.birth[] := '{}';
-  v_held uuid[] := '{}';
-  v_held_keys text[] := '{}';
   v_elsewhere uuid[] := '{}';   -- wait for another key from now on
   v_elsewhere_keys text[] := '{}';
-  v_admitted int[] := '{}';     -- places in p_*
+  v_admitted int[] := '{}';     -- places in v_numbers
 begin
   perform from unnest(p_ids) i(execution_id) join carillon.executions e on e.execution_id = i.execution_id
   where e.state is null order by e.execution_id for no key update of e;
@@ -140,7 +137,7 @@ begin
     select w.execution_id from unnest(p_ids, p_waits) i(id, key) join carillon.waiting w on w.execution_id = i.id and w.key = i.key);
   -- One that comes out of quarantine may hold slots already.
   perform carillon.free_slots(v_waiting);
-  select array_agg(c.id) ids, array_agg(c.number) numbers, array_agg(c.birth) births, array_agg(to_jsonb(c.keys)) keys into v_candidate
+  select array_agg(c.number), array_agg(c.birth), array_agg(to_jsonb(c.keys)) into v_numbers, v_births, v_lists
   from (
     select b.execution_id id, a.number, coalesce(carillon.limit_keys_of(e.tenant, e.pool, e.handler, e.job_id, b.policy), '{}') keys,
       row(b.execution_id, null, null, e.tenant, null, e.pool, e.lane, null, p_tags[a.number], null, null, null, b.expires_at, null, null, null, null, null,
@@ -153,7 +150,7 @@ begin
 
   v_keys := array(
     select k.key from (
-      select unnest(p_keys) key union select jsonb_array_elements_text(u.keys) from unnest(v_candidate.keys) u(keys)) k
+      select unnest(p_keys) key union select jsonb_array_elements_text(u.keys) from unnest(v_lists) u(keys)) k
     order by k.key collate "C");
   insert into carillon.limit_keys (key) select k from unnest(v_keys) k where split_part(k, ':', 2)::int in (select l.limit_id from carillon.limits l)
   on conflict do nothing;
@@ -163,8 +160,7 @@ begin
   with gone as (
     delete from carillon.limit_changes c where c.key = any (v_keys) returning c.change_id, c.key, c.freed
   ), sums as (
-    select g.key, sum(g.freed)::int freed, bool_or(s.id is null) unseen from gone g left join unnest(p_seen) s(id) on s.id = g.change_id
-    group by g.key
+    select g.key, sum(g.freed)::int freed, bool_or(g.change_id <> all (p_seen)) unseen from gone g group by g.key
   ), counted as (
     update carillon.limit_keys k set taken = k.taken - s.freed from sums s where k.key = s.key and s.freed > 0)
   select coalesce(array_agg(s.key), '{}') into v_looked from sums s where s.unseen;
@@ -173,42 +169,60 @@ begin
     array_agg(r.taken - r.concurrency order by k.number) above
   into v_room
   from unnest(v_keys) with ordinality k(key, number) cross join lateral carillon.limit_room(k.key, v_now) r;
+  v_rooms := v_room.room;
   v_used := array_fill(0, array[coalesce(cardinality(v_keys), 0)]);
+  v_firsts := array(
+    select case jsonb_array_length(u.list) when 1 then width_bucket((u.list ->> 0) collate "C", v_keys) end from unnest(v_lists) with ordinality u(list, number)
+    order by u.number);
 
-  for v_place in 1..coalesce(cardinality(v_candidate.ids), 0) loop
+  for v_place in 1..coalesce(cardinality(v_numbers), 0) loop
+    v_at := v_firsts[v_place];
+    -- Most have one key.
+    if v_at is not null then
+      if v_rooms[v_at] > v_used[v_at] then
+        v_used[v_at] := v_used[v_at] + 1;
+        v_admitted := v_admitted || v_place;
+      elsif v_keys[v_at] <> p_waits[v_numbers[v_place]] then
+        v_elsewhere := v_elsewhere || p_ids[v_numbers[v_place]];
+        v_elsewhere_keys := v_elsewhere_keys || v_keys[v_at];
+        v_looked := v_looked || p_waits[v_numbers[v_place]];
+      end if;
+      continue;
+    end if;
     v_full := null;
-    for v_key in select jsonb_array_elements_text(v_candidate.keys[v_place]) loop
-      v_at := array_position(v_room.keys, v_key);
-      if v_room.room[v_at] - v_used[v_at] <= 0 then
+    for v_key in select jsonb_array_elements_text(v_lists[v_place]) loop
+      v_at := array_position(v_keys, v_key);
+      if v_rooms[v_at] <= v_used[v_at] then
         v_full := v_key;
         exit;
       end if;
     end loop;
-    if v_full is not null then
-      if v_full <> p_waits[v_candidate.numbers[v_place]] then
-        v_elsewhere := v_elsewhere || v_candidate.ids[v_place];
-        v_elsewhere_keys := v_elsewhere_keys || v_full;
-        -- Whatever waits behind it may have the slot.
-        v_looked := v_looked || p_waits[v_candidate.numbers[v_place]];
-      end if;
-      continue;
+    if v_full is null then
+      for v_key in select jsonb_array_elements_text(v_lists[v_place]) loop
+        v_at := array_position(v_keys, v_key);
+        v_used[v_at] := v_used[v_at] + 1;
+      end loop;
+      v_admitted := v_admitted || v_place;
+    elsif v_full <> p_waits[v_numbers[v_place]] then
+      v_elsewhere := v_elsewhere || p_ids[v_numbers[v_place]];
+      v_elsewhere_keys := v_elsewhere_keys || v_full;
+      -- Whatever waits behind it may have the slot.
+      v_looked := v_looked || p_waits[v_numbers[v_place]];
     end if;
-    for v_key in select jsonb_array_elements_text(v_candidate.keys[v_place]) loop
-      v_at := array_position(v_room.keys, v_key);
-      v_used[v_at] := v_used[v_at] + 1;
-      if v_room.above[v_at] is not null then
-        v_held := v_held || v_candidate.ids[v_place];
-        v_held_keys := v_held_keys || v_key;
-      end if;
-    end loop;
-    v_births := v_births || v_candidate.births[v_place];
-    v_admitted := v_admitted || v_candidate.numbers[v_place];
   end loop;
 
-  moved := array(select b.id from unnest(v_births) b);
+  if cardinality(v_admitted) < cardinality(v_numbers) then
+    v_births := array(select b from unnest(v_births) with ordinality u(id, job_id, job_version, tenant, name, pool, lane, handler, tag, guarded,
+      scheduled_for, due_at, expires_at, deadline_at, payload, policy, labels, traceparent, state, reason, skipped_last, skipped_count, history, key,
+      rules, body, number) cross join lateral (select v_births[u.number] b) x where u.number = any (v_admitted) order by u.number);
+  end if;
+  moved := array(select p_ids[v_numbers[a]] from unnest(v_admitted) a);
   if moved <> '{}' then
     delete from carillon.waiting w where w.execution_id = any (moved);
-    insert into carillon.limit_holds (execution_id, key) select h.id, h.key from unnest(v_held, v_held_keys) h(id, key);
+    -- A limit without concurrency has no slots.
+    insert into carillon.limit_holds (execution_id, key)
+    select p_ids[v_numbers[a]], k.key from unnest(v_admitted) a cross join lateral jsonb_array_elements_text(v_lists[a]) k(key)
+    where v_room.above[coalesce(v_firsts[a], array_position(v_keys, k.key))] is not null;
     update carillon.limit_keys k
     set taken = k.taken + case when u.above is not null then u.used else 0 end,
       next_at = case when u.every_sec is not null then u.counted_from + u.used * u.every_sec * interval '1 second' end
@@ -216,9 +230,9 @@ begin
     where k.key = u.key and u.used > 0;
     if true = any (v_room.shared) then
       with turns as (
-        select p_waits[a] key, e.tenant, max(p_starts[a]) start, max(p_starts[a] + p_costs[a]) finish from unnest(v_admitted) a
-        join carillon.executions e on e.execution_id = p_ids[a]
-        where v_room.shared[array_position(v_room.keys, p_waits[a])] group by 1, 2
+        select p_waits[n] key, e.tenant, max(p_starts[n]) start, max(p_starts[n] + p_costs[n]) finish
+        from unnest(v_admitted) a cross join lateral (select v_numbers[a] n offset 0) i join carillon.executions e on e.execution_id = p_ids[n]
+        where v_room.shared[array_position(v_keys, p_waits[n])] group by 1, 2
       ), finishes as (
         insert into carillon.limit_turns as f (key, tenant, finish) select t.key, t.tenant, t.finish from turns t order by 1, 2
         on conflict (key, tenant) do update set finish = greatest(f.finish, excluded.finish))

@@ -10,11 +10,10 @@ create or replace function carillon.limit_keys_of(p_tenant text, p_pool text, p_
         select case l.scope when 'TENANT' then p_tenant when 'POOL' then p_pool when 'HANDLER' then p_handler when 'JOB' then p_job::text end what) w
       where (l.tenant = p_tenant or l.tenant is null) and l.scope <> 'KEY' and (l.subject is null or l.subject = w.what)
       union
-      select (
-        select concat('limit:', l.limit_id, ':', substr(n.name, strpos(n.name || ':', ':') + 1))
-        from carillon.limits l
-        where l.name = split_part(n.name, ':', 1) and (l.tenant = p_tenant or l.tenant is null) and l.scope = 'KEY'
-        order by l.tenant nulls last limit 1)
+      select 'limit:' || coalesce(
+        (select l.limit_id from carillon.limits l where l.tenant = p_tenant and l.name = split_part(n.name, ':', 1) and l.scope = 'KEY'),
+        (select l.limit_id from carillon.limits l where l.tenant is null and l.name = split_part(n.name, ':', 1) and l.scope = 'KEY'))
+        || ':' || substr(n.name, strpos(n.name || ':', ':') + 1)
       from jsonb_array_elements_text(case jsonb_typeof(p_rules -> 'limitKeys') when 'array' then p_rules -> 'limitKeys' else '[]' end) n(name)
       order by 1) k
     where k.key is not null having count(*) > 0);
@@ -29,6 +28,10 @@ declare
   v_tenants text[];
   v_birth carillon.birth;
 begin
+  -- Hardly ever does a limit count what does not name it.
+  if not exists (select from carillon.limits l where l.scope <> 'KEY') and not exists (select from unnest(p_births) b where b.rules ? 'limitKeys') then
+    return p_births;
+  end if;
   if p_returning then
     select array_agg((carillon.limit_keys_of(e.tenant, e.pool, e.handler, e.job_id, b.rules))[1] order by b.number),
       array_agg(e.tenant order by b.number)

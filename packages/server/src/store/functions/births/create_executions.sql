@@ -33,7 +33,8 @@ begin
     return '{}';
   end if;
   -- Hardly ever is anything in the table.
-  if p_limited and p_admitted and exists (select from carillon.limits) then
+  if p_limited and p_admitted and exists (select from carillon.limits) and (
+      exists (select from carillon.limits l where l.scope <> 'KEY') or exists (select from unnest(p_births) b where b.rules ? 'limitKeys')) then
     p_births := carillon.with_limits(p_births, p_origin is null);
   end if;
   with b as materialized (

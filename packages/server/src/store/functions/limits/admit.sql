@@ -22,6 +22,16 @@ begin
     union
     (select k.key from carillon.limit_keys k where k.next_at <= v_now
       and exists (select from carillon.waiting w where w.key = k.key and w.tenant is not null) limit p_most));
+  select carillon.ms(k.next_at) into next_at from carillon.limit_keys k
+  where k.next_at > v_now and exists (select from carillon.waiting w where w.key = k.key and w.tenant is not null)
+  order by k.next_at limit 1;
+  unfinished := '{}';
+  ids := '{}';
+  if keys = '{}' then
+    seen := '{}';
+    return next;
+    return;
+  end if;
   v_each := greatest(p_most / greatest(cardinality(keys), 1), 4);
   seen := array(select c.change_id from unnest(keys) k(key) cross join lateral (
     select x.change_id from carillon.limit_changes x where x.key = k.key offset 0) c);
@@ -46,9 +56,6 @@ begin
   select array_agg(e.tenant order by i.number), array_agg(e.pool order by i.number), array_agg(e.lane order by i.number) into tenants, pools, lanes
   from unnest(ids) with ordinality i(id, number)
   left join lateral (select * from carillon.executions x where x.execution_id = i.id offset 0) e on true;
-  select carillon.ms(k.next_at) into next_at from carillon.limit_keys k
-  where k.next_at > v_now and exists (select from carillon.waiting w where w.key = k.key and w.tenant is not null)
-  order by k.next_at limit 1;
   return next;
 end $$;
 

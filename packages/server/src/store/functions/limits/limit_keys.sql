@@ -28,10 +28,6 @@ declare
   v_tenants text[];
   v_birth carillon.birth;
 begin
-  -- Hardly ever does a limit count what does not name it.
-  if not exists (select from carillon.limits l where l.scope <> 'KEY') and not exists (select from unnest(p_births) b where b.rules ? 'limitKeys') then
-    return p_births;
-  end if;
   if p_returning then
     select array_agg((carillon.limit_keys_of(e.tenant, e.pool, e.handler, e.job_id, b.rules))[1] order by b.number),
       array_agg(e.tenant order by b.number)

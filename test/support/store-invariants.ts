@@ -98,7 +98,8 @@ export const brokenOverlap = `
     || count(w.execution_id) || ' waiting' || case when bool_or(r.cancel_at is null and r.execution_id is not null)
       then ', one runs on' else '' end problem
   from carillon.jobs j join carillon.executions e on e.job_id = j.job_id and e.state is null
-  left join carillon.waiting w on w.execution_id = e.execution_id
+  -- What waits for a limit is in work, as far as its job is concerned.
+  left join carillon.waiting w on w.execution_id = e.execution_id and w.tenant is null
   left join carillon.running r on r.execution_id = e.execution_id
   where j.overlap <> 'ALLOW'
   group by j.job_id

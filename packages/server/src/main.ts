@@ -160,7 +160,9 @@ export class Engine implements Service {
       parts,
     )
     leadership.onFreed(() => signals.publish({ kind: 'SHARDS' }))
-    signals.subscribe(({ kind }) => void (kind === 'SHARDS' && leadership.wake()))
+    signals.subscribe(({ kind }) => {
+      if (kind === 'SHARDS') leadership.wake()
+    })
     this.forecasts = new Forecasts({ database, clock, logger })
     const onMoved = (jobIds: readonly string[]) => {
       dueSource.moved(jobIds)

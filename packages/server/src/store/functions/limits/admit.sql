@@ -119,7 +119,8 @@ set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
-  -- Of the candidates: their places in p_*, what becomes of them if they are admitted, their keys as a list, the place of the first one in v_keys.
+  -- Of the candidates: their places in p_*, what becomes of them if they are admitted, their keys as a list, and where in v_keys the only one
+  -- is; null: there is none, or there are several.
   v_numbers int[];
   v_births carillon.birth[];
   v_lists jsonb[];
@@ -219,9 +220,7 @@ begin
   end loop;
 
   if cardinality(v_admitted) < cardinality(v_numbers) then
-    v_births := array(select b from unnest(v_births) with ordinality u(id, job_id, job_version, tenant, name, pool, lane, handler, tag, guarded,
-      scheduled_for, due_at, expires_at, deadline_at, payload, policy, labels, traceparent, state, reason, skipped_last, skipped_count, history, key,
-      rules, body, number) cross join lateral (select v_births[u.number] b) x where u.number = any (v_admitted) order by u.number);
+    v_births := array(select v_births[a] from unnest(v_admitted) a);
   end if;
   moved := array(select p_ids[v_numbers[a]] from unnest(v_admitted) a);
   if moved <> '{}' then
